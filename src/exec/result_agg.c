@@ -23,6 +23,7 @@
 #include "utils/float.h"
 #include "utils/fmgrprotos.h"
 #include "utils/numeric.h"
+#include "utils/timestamp.h"
 
 #include "exec/result.h"
 #include "kernel/agg_state.h"
@@ -221,6 +222,39 @@ value_datums(const GpucolFinal *final, const GpucolAggState *state, int nstates,
 	gpucol_output_ints(map_of(final->type), (const int64 *) values, nrows, values);
 }
 
+/* A difference of timestamps, days apart, as PostgreSQL shows it. */
+static Datum
+span_datum(int64 usecs)
+{
+	Interval   *span = palloc0(sizeof(Interval));
+
+	span->day = (int32) (usecs / USECS_PER_DAY);
+	span->time = usecs % USECS_PER_DAY;
+	return IntervalPGetDatum(span);
+}
+
+/* sum(interval), avg(interval) */
+static Datum
+sum_span(const GpucolFinal *final, const GpucolAggState *states)
+{
+	__int128	usecs = gpucol_agg_value128(&states[final->state]);
+	__int128	days = gpucol_agg_value128(&states[final->x_state]);
+	__int128	months = gpucol_agg_value128(&states[final->y_state]);
+	Interval   *span = palloc0(sizeof(Interval));
+
+	span->time = (int64) usecs;
+	span->day = (int32) days;
+	span->month = (int32) months;
+	if (span->time != usecs || span->day != days || span->month != months)
+		ereport(ERROR,
+				(errcode(ERRCODE_DATETIME_VALUE_OUT_OF_RANGE),
+				 errmsg("interval out of range")));
+	if (final->kind == GPUCOL_FINAL_SUM_SPAN)
+		return IntervalPGetDatum(span);
+	return DirectFunctionCall2(interval_div, IntervalPGetDatum(span),
+							   Float8GetDatum((double) states[final->state].count));
+}
+
 /* Results that PostgreSQL's numeric functions form. */
 static Datum
 numeric_datum(const GpucolFinal *final, const GpucolAggState *states)
@@ -306,6 +340,15 @@ gpucol_final_datums(const GpucolFinal *final, const GpucolAggState *states, int 
 		case GPUCOL_FINAL_REGRESSION:
 			for (uint32 i = 0; i < nrows; i++)
 				values[i] = gpucol_final_regression(final, states + (Size) i * nstates, &isnull[i]);
+			break;
+		case GPUCOL_FINAL_SUM_SPAN:
+		case GPUCOL_FINAL_AVG_SPAN:
+			for (uint32 i = 0; i < nrows; i++)
+				values[i] = isnull[i] ? 0 : sum_span(final, states + (Size) i * nstates);
+			break;
+		case GPUCOL_FINAL_SPAN:
+			for (uint32 i = 0; i < nrows; i++, state += nstates)
+				values[i] = isnull[i] ? 0 : span_datum(state->v.value);
 			break;
 		case GPUCOL_FINAL_VAR_FLOAT8:
 			for (uint32 i = 0; i < nrows; i++, state += nstates)

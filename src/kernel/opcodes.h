@@ -130,3 +130,9 @@ GPUCOL_OPCODE(ROUND_P, D, D, NONE, NONE)	/* aux: GPUCOL_PACKED_ROUND; a plain ma
 GPUCOL_OPCODE(SCALE_P, I, D, NONE, NONE)
 GPUCOL_OPCODE(P_TO_F, F, D, NONE, NONE)
 GPUCOL_OPCODE(D_TO_I, I, D, NONE, NONE) /* of a plain one at scale 0; aux as above */
+
+/* intervals, in three integers: months, days, microseconds; the CPU engine.  aux is
+ * GPUCOL_SPAN_xxx; what leaves an int32 or int64 is GPUCOL_UNSUPPORTED */
+GPUCOL_OPCODE(SPAN_S, I, S, NONE, NONE) /* a part of an interval as PostgreSQL stores it */
+GPUCOL_OPCODE(SPAN_ADD_I, I, I, I, NONE)	/* aux negative: less b */
+GPUCOL_OPCODE(AGE_I, I, I, I, NONE) /* a part of age(a, b) of timestamps */

@@ -2,7 +2,7 @@
  *
  * time_shift.h
  *	  Sums and differences of dates (days since 2000) and timestamps (microseconds since
- *	  2000), with PostgreSQL's ranges, infinities and errors.
+ *	  2000), with PostgreSQL's ranges, infinities and errors; intervals and ages.
  *
  * Freestanding C.
  *
@@ -12,6 +12,7 @@
 #define GPUCOL_KERNEL_TIME_SHIFT_H
 
 #include <stdint.h>
+#include <string.h>
 
 #include "kernel/status.h"
 
@@ -29,6 +30,32 @@
 	((int64_t) ((uint64_t) (uint32_t) (months) << 32 | (uint32_t) (days)))
 #define GPUCOL_MONTHS_OF(both)	((int32_t) ((both) >> 32))
 #define GPUCOL_DAYS_OF(both)	((int32_t) (uint32_t) (uint64_t) (both))
+
+/* The parts of an interval; the number of a part's bytes, months apart from days. */
+#define GPUCOL_SPAN_USECS		8
+#define GPUCOL_SPAN_DAYS		4
+#define GPUCOL_SPAN_MONTHS		5
+
+typedef struct GpucolSpan
+{
+	int32_t		months;
+	int32_t		days;
+	int64_t		usecs;
+} GpucolSpan;
+
+static inline int64_t
+gpucol_span_part(const GpucolSpan *span, int part)
+{
+	return part == GPUCOL_SPAN_USECS ? span->usecs : part == GPUCOL_SPAN_DAYS ? span->days : span->months;
+}
+
+/* Year, month 1 to 12 and day of the month of a timestamp's day. */
+typedef struct GpucolCivil
+{
+	int64_t		year;
+	int			month;
+	int			day;
+} GpucolCivil;
 
 static inline GpucolStatus
 gpucol_date_add(int64_t date, int64_t days, int64_t *r)
@@ -133,6 +160,102 @@ gpucol_stamp_shift(int64_t stamp, int32_t months, int32_t days, int64_t usecs, i
 	if (status == GPUCOL_OK)
 		status = gpucol_stamp_check((__int128) *r + usecs, r);
 	return status;
+}
+
+static inline int
+gpucol_days_of_month(int64_t year, int month)
+{
+	static const int8_t days[12] = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
+
+	if (month == 2 && year % 4 == 0 && (year % 100 != 0 || year % 400 == 0))
+		return 29;
+	return days[month - 1];
+}
+
+/* The calendar date of a day counted from 2000-01-01; the era method, years from March on. */
+static inline GpucolCivil
+gpucol_civil(int64_t day)
+{
+	int64_t		days = day + 730425;
+	int64_t		era = (days >= 0 ? days : days - 146096) / 146097;
+	int64_t		rest = days - era * 146097;
+	int64_t		year = (rest - rest / 1460 + rest / 36524 - rest / 146096) / 365;
+	int64_t		of_year = rest - (365 * year + year / 4 - year / 100);
+	int			month = (int) ((5 * of_year + 2) / 153);
+	GpucolCivil c;
+
+	c.day = (int) (of_year - (153 * month + 2) / 5) + 1;
+	c.month = month < 10 ? month + 3 : month - 9;
+	c.year = era * 400 + year + (month < 10 ? 0 : 1);
+	return c;
+}
+
+/* age(x, y) where y is not after x: days are borrowed from the month of the earlier one. */
+static inline void
+gpucol_age_after(int64_t x, int64_t y, GpucolSpan *r)
+{
+	int64_t		xday = (x >= 0 ? x : x - (GPUCOL_DAY_USECS - 1)) / GPUCOL_DAY_USECS;
+	int64_t		yday = (y >= 0 ? y : y - (GPUCOL_DAY_USECS - 1)) / GPUCOL_DAY_USECS;
+	GpucolCivil late = gpucol_civil(xday);
+	GpucolCivil early = gpucol_civil(yday);
+	int64_t		usecs = (x - xday * GPUCOL_DAY_USECS) - (y - yday * GPUCOL_DAY_USECS);
+	int			days = late.day - early.day;
+	int64_t		months = (late.year - early.year) * 12 + late.month - early.month;
+
+	if (usecs < 0)
+	{
+		usecs += GPUCOL_DAY_USECS;
+		days--;
+	}
+	for (; days < 0; months--)
+		days += gpucol_days_of_month(early.year, early.month);
+	r->months = (int32_t) months;
+	r->days = days;
+	r->usecs = usecs;
+}
+
+/* age(x, y) of timestamps; of infinities it is an error, from 17 on an infinity. */
+static inline GpucolStatus
+gpucol_stamp_age(int64_t x, int64_t y, GpucolSpan *r)
+{
+	if (x == INT64_MIN || x == INT64_MAX || y == INT64_MIN || y == INT64_MAX)
+		return GPUCOL_UNSUPPORTED;
+	gpucol_age_after(x < y ? y : x, x < y ? x : y, r);
+	if (x < y)
+	{
+		r->months = -r->months;
+		r->days = -r->days;
+		r->usecs = -r->usecs;
+	}
+	return GPUCOL_OK;
+}
+
+/* Part of a sum (sign 1) or difference (-1) of intervals. */
+static inline GpucolStatus
+gpucol_span_add(int part, int sign, int64_t x, int64_t y, int64_t *r)
+{
+	__int128	sum = (__int128) x + (__int128) sign * y;
+	int64_t		limit = part == GPUCOL_SPAN_USECS ? INT64_MAX : INT32_MAX;
+
+	if (sum > limit || sum < -(__int128) limit - 1)
+		return GPUCOL_UNSUPPORTED;
+	*r = (int64_t) sum;
+	return GPUCOL_OK;
+}
+
+/* Read an interval; infinite ones, which there are from 17 on, are refused. */
+static inline GpucolStatus
+gpucol_span_read(const char *bytes, uint32_t len, GpucolSpan *r)
+{
+	if (len != 16)
+		return GPUCOL_UNSUPPORTED;
+	memcpy(&r->usecs, bytes, 8);
+	memcpy(&r->days, bytes + 8, 4);
+	memcpy(&r->months, bytes + 12, 4);
+	if ((r->usecs == INT64_MIN && r->days == INT32_MIN && r->months == INT32_MIN) ||
+		(r->usecs == INT64_MAX && r->days == INT32_MAX && r->months == INT32_MAX))
+		return GPUCOL_UNSUPPORTED;
+	return GPUCOL_OK;
 }
 
 #endif							/* GPUCOL_KERNEL_TIME_SHIFT_H */

@@ -39,6 +39,7 @@
 #include "kernel/packed_decimal.h"
 #include "lower/agg.h"
 #include "lower/harmless.h"
+#include "lower/span.h"
 
 typedef struct AggFunction
 {
@@ -273,6 +274,14 @@ extreme_column(Expr *arg)
 	return arg;
 }
 
+static void
+start_final(Aggref *agg, GpucolFinal *final)
+{
+	memset(final, 0, sizeof(*final));
+	final->scale_state = final->low_state = -1;
+	final->type = agg->aggtype;
+}
+
 /* Add the state of the least or greatest value of a BYTES column. */
 static bool
 lower_extreme(GpucolLower *l, Aggref *agg, GpucolFinal *final)
@@ -282,6 +291,7 @@ lower_extreme(GpucolLower *l, Aggref *agg, GpucolFinal *final)
 	uint16		filter = GPUCOL_NO_REG;
 	int			column;
 
+	start_final(agg, final);
 	if (agg->aggsplit != AGGSPLIT_SIMPLE || agg->agglevelsup != 0 ||
 		agg->aggkind != AGGKIND_NORMAL || list_length(agg->args) != 1 ||
 		!find_extreme(agg, final))
@@ -322,12 +332,13 @@ gpucol_lower_aggref(GpucolLower *l, Aggref *agg, GpucolFinal *final)
 	bool		matched;
 	bool		ok;
 
-	memset(final, 0, sizeof(*final));
-	final->scale_state = final->low_state = -1;
-	final->type = agg->aggtype;
 	if (f == NULL && lower_extreme(l, agg, final))
 		return true;
+	start_final(agg, final);
 	ok = gpucol_lower_regression(l, agg, &matched, final);
+	if (matched)
+		return ok;
+	ok = gpucol_lower_span_agg(l, agg, &matched, final);
 	if (matched)
 		return ok;
 	if (!check_form(l, agg, f))
@@ -420,9 +431,7 @@ gpucol_lower_host_agg(GpucolLower *l, Aggref *agg, GpucolFinal *final)
 	Expr	   *arg;
 	bool		found;
 
-	memset(final, 0, sizeof(*final));
-	final->scale_state = final->low_state = -1;
-	final->type = agg->aggtype;
+	start_final(agg, final);
 	if (agg->aggsplit != AGGSPLIT_SIMPLE || agg->agglevelsup != 0 ||
 		agg->aggkind != AGGKIND_NORMAL || agg->aggorder != NIL ||
 		list_length(agg->args) != 1)

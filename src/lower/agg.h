@@ -28,6 +28,10 @@ typedef enum GpucolFinalKind
 	GPUCOL_FINAL_VAR_NUMERIC,
 	GPUCOL_FINAL_VAR_FLOAT8,
 	GPUCOL_FINAL_REGRESSION,	/* of two floats: GpucolRegression */
+	GPUCOL_FINAL_SUM_SPAN,		/* of intervals: `state` is that of microseconds, `x_state` of
+								 * days, `y_state` of months */
+	GPUCOL_FINAL_AVG_SPAN,
+	GPUCOL_FINAL_SPAN,			/* a difference of timestamps in microseconds */
 	GPUCOL_FINAL_DATUM			/* a datum, see GpucolHostAgg */
 } GpucolFinalKind;
 

@@ -28,6 +28,7 @@
 #include "utils/regproc.h"
 
 #include "lower/lower.h"
+#include "lower/span.h"
 
 /* Decimal digits that every int128 mantissa must stay within. */
 #define MAX_DIGITS	38
@@ -336,6 +337,9 @@ lower_function(GpucolLower *l, Oid funcid, List *args, GpucolValue *out)
 	if (matched)
 		return ok;
 	ok = gpucol_lower_shift(l, funcid, args, &matched, out);
+	if (matched)
+		return ok;
+	ok = gpucol_lower_span_function(l, funcid, args, &matched, out);
 	if (matched)
 		return ok;
 	ok = gpucol_lower_plain(l, funcid, args, &matched, out);
@@ -817,7 +821,8 @@ lower_expr(GpucolLower *l, Expr *expr, GpucolValue *out)
 							 EMIT1(l, GPUCOL_OP_HOST_TEST,
 								   EMIT1(l, GPUCOL_OP_LOAD_S, GPUCOL_NO_REG,
 										 column), id));
-		if (column >= 0 && !(l->aggregating && l->maps[column].type_oid == NUMERICOID))
+		if (column >= 0 && !(l->aggregating && (l->maps[column].type_oid == NUMERICOID ||
+												l->maps[column].type_oid == INTERVALOID)))
 			return false;
 	}
 	return lower_node(l, expr, out);

@@ -1,11 +1,10 @@
 /*-------------------------------------------------------------------------
  *
  * shift.c
- *	  Dates and timestamps plus or minus days and constant intervals, and their differences.
+ *	  Dates and timestamps plus or minus days and intervals, and their differences.
  *
  * A timestamptz takes months and days as a timestamp does where the session's time zone is
- * UTC; hours and less do not depend on it.  A difference of timestamps is an interval, which
- * engines do not have; its seconds and its days they do.
+ * UTC; hours and less do not depend on it.  Intervals themselves: lower/span.c.
  *
  *-------------------------------------------------------------------------
  */
@@ -18,6 +17,7 @@
 
 #include "kernel/time_shift.h"
 #include "lower/calendar.h"
+#include "lower/span.h"
 
 typedef enum ShiftKind
 {
@@ -90,6 +90,27 @@ const_interval(Expr *arg, bool negate, Interval *out)
 	return true;
 }
 
+/* A date or timestamp and an interval that an engine computes. */
+static bool
+lower_varying(GpucolLower *l, const ShiftFunction *f, List *args, GpucolValue *out)
+{
+	GpucolSpanValue span;
+	GpucolValue v;
+	uint16		both;
+
+	if (f->zoned && !gpucol_calendar_session_is_utc())
+		return gpucol_lower_decline(l, "months and days of a time zone other than UTC");
+	if (!lower_int(l, linitial(args), &v) || !gpucol_lower_span(l, lsecond(args), &span))
+		return false;
+	if (f->kind == SUBTRACT_INTERVAL)
+		gpucol_span_negate(l, &span);
+	both = gpucol_calendar_mul(l, span.months, INT64CONST(1) << 32);
+	both = gpucol_calendar_op(l, GPUCOL_OP_BIT_OR_I, both,
+							  gpucol_calendar_op(l, GPUCOL_OP_BIT_AND_I, span.days,
+												 gpucol_calendar_number(l, PG_UINT32_MAX)));
+	return set_int(out, gpucol_lower_emit(l, GPUCOL_OP_SHIFT_I, v.reg, span.usecs, both, f->of_date ? 1 : 0));
+}
+
 /* A date or timestamp and an interval. */
 static bool
 lower_interval(GpucolLower *l, const ShiftFunction *f, List *args, GpucolValue *out)
@@ -98,7 +119,7 @@ lower_interval(GpucolLower *l, const ShiftFunction *f, List *args, GpucolValue *
 	Interval	span;
 
 	if (!const_interval(lsecond(args), f->kind == SUBTRACT_INTERVAL, &span))
-		return gpucol_lower_decline(l, "an interval that is not constant");
+		return lower_varying(l, f, args, out);
 	if (f->zoned && (span.month != 0 || span.day != 0) && !gpucol_calendar_session_is_utc())
 		return gpucol_lower_decline(l, "months and days of a time zone other than UTC");
 	return lower_int(l, linitial(args), &v) &&
@@ -124,44 +145,6 @@ lower_days(GpucolLower *l, const ShiftFunction *f, List *args, GpucolValue *out)
 										  f->kind == SUBTRACT_DAYS ? -1 : 1));
 }
 
-/* The difference of two timestamps that an expression is, or NULL. */
-static OpExpr *
-difference(Expr *expr)
-{
-	OpExpr	   *op = (OpExpr *) expr;
-
-	return IsA(op, OpExpr) && (op->opfuncid == F_TIMESTAMP_MI || op->opfuncid == F_TIMESTAMPTZ_MI) ?
-		op : NULL;
-}
-
-/* extract(epoch FROM a - b), extract(day FROM a - b) */
-static bool
-lower_extract(GpucolLower *l, List *args, GpucolValue *out)
-{
-	GpucolDateField field = gpucol_calendar_field(linitial(args));
-	OpExpr	   *op = difference(lsecond(args));
-	GpucolValue a;
-	GpucolValue b;
-	uint16		usecs;
-
-	/* a difference beyond int64 makes the statement fall back */
-	if (!l->aggregating || op == NULL || (field != GPUCOL_FIELD_EPOCH && field != GPUCOL_FIELD_DAY))
-		return gpucol_lower_decline(l, "a field of an interval");
-	if (!lower_int(l, linitial(op->args), &a) || !lower_int(l, lsecond(op->args), &b))
-		return false;
-	usecs = gpucol_lower_emit(l, GPUCOL_OP_TIME_DIFF_I, a.reg, b.reg, GPUCOL_NO_REG, 8);
-	memset(out, 0, sizeof(*out));
-	out->cls = GPUCOL_CLASS_D;
-	out->scale = field == GPUCOL_FIELD_EPOCH ? 6 : 0;
-	out->digits = 19;
-	out->scale_reg = GPUCOL_NO_REG;
-	if (field == GPUCOL_FIELD_DAY)
-		usecs = gpucol_calendar_op(l, GPUCOL_OP_DIV_I, usecs,
-								   gpucol_calendar_number(l, GPUCOL_DAY_USECS));
-	out->reg = gpucol_lower_emit(l, GPUCOL_OP_I_TO_D, usecs, GPUCOL_NO_REG, GPUCOL_NO_REG, 0);
-	return true;
-}
-
 /*
  * Lower a sum or difference of dates and times.  *matched says whether the function is one
  * that is known here.
@@ -169,9 +152,7 @@ lower_extract(GpucolLower *l, List *args, GpucolValue *out)
 bool
 gpucol_lower_shift(GpucolLower *l, Oid funcid, List *args, bool *matched, GpucolValue *out)
 {
-	*matched = funcid == F_EXTRACT_TEXT_INTERVAL;
-	if (*matched)
-		return lower_extract(l, args, out);
+	*matched = false;
 	for (int i = 0; i < (int) lengthof(functions); i++)
 	{
 		const ShiftFunction *f = &functions[i];

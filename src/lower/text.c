@@ -355,7 +355,7 @@ gpucol_lower_compare_texts(GpucolLower *l, Oid funcid, List *args, GpucolValue *
 		expr[i] = list_nth(args, i);
 	type = getBaseType(exprType((Node *) expr[0]));
 	gpucol_typemap_init(&map, type, -1, InvalidOid);
-	if (map.kind != GPUCOL_KIND_BYTES || type == NUMERICOID ||
+	if (map.kind != GPUCOL_KIND_BYTES || type == NUMERICOID || type == INTERVALOID ||
 		type != getBaseType(exprType((Node *) expr[1])) || !find_comparison(funcid, type, &comparison))
 		return false;
 	*matched = true;

@@ -38,23 +38,24 @@ my %LITERALS = (
 my %TEMPLATES = (
 	int => [ '({int} + {int})', '({int} - {int})', '({int} * {int})', '({int} / nullif({int}, 0))', '({int} % nullif({int}, 0))', '(- {int})', 'abs({int})', '({int} & {int})', '({int} | 5)', '({int} # {int})',
 		'({int} << 3)', '({int} >> 2)', '({int})::int8', '({float})::int', '({num})::int', 'extract(year FROM {date})::int', 'extract(dow FROM {stamp})::int', 'extract(hour FROM {zoned})::int', 'length({text})',
-		'({date} - {date})', '({bool})::int', 'mod({int}, 13)', 'sign({num})::int', 'width_bucket({float}, 0, 100, 7)', '(~ {int})', 'octet_length({text})', 'date_part(\'day\', {stamp})::int', 'ascii({text})' ],
+		'({date} - {date})', '({bool})::int', 'mod({int}, 13)', 'sign({num})::int', 'width_bucket({float}, 0, 100, 7)', '(~ {int})', 'octet_length({text})', 'date_part(\'day\', {stamp})::int', 'date_part(\'hour\', {interval})::int', 'extract(year FROM age({stamp}, {stamp}))::int', 'ascii({text})' ],
 	num => [ '({num} + {num})', '({num} - {num})', '({num} * {num})', '({num} / nullif({num}, 0))', 'round({num}, 1)', 'round({num})', 'trunc({num}, 1)', 'floor({num})', 'ceil({num})', 'abs({num})', '(- {num})',
-		'({int})::numeric', '({num} % nullif({num}, 0))', 'extract(epoch FROM {stamp})', 'extract(second FROM {stamp})', 'sqrt(abs({num}))', 'round({float}::numeric, 3)', '({num})::numeric(20,1)', 'mod({num}, 7)', 'extract(epoch FROM {interval})', '({num} / 7)', '(100.0 * {int} / nullif({num}, 0))', 'round({num} / nullif({num}, 0), 2)',
+		'({int})::numeric', '({num} % nullif({num}, 0))', 'extract(epoch FROM {stamp})', 'extract(second FROM {stamp})', 'sqrt(abs({num}))', 'round({float}::numeric, 3)', '({num})::numeric(20,1)', 'mod({num}, 7)', 'extract(epoch FROM {interval})', 'extract(' . pick(qw(day hour minute second millisecond microsecond month year decade century)) . ' FROM {interval})', '({num} / 7)', '(100.0 * {int} / nullif({num}, 0))', 'round({num} / nullif({num}, 0), 2)',
 		'div({num}, nullif({num}, 0))', 'sign({num})', 'ceil({num} / 3)', '({money})::numeric', '({free} - {num})' ],
 	free => [ '({free} + {num})', '({free} * 2)', 'round({free}, 1)', 'abs({free})', '({free} / 3)', '(- {free})', '({free} % 7)', '({free} / nullif({num}, 0))', '({free} - {free})' ],
 	float => [ '({float} + {float})', '({float} - {float})', '({float} * {float})', '({float} / nullif({float}, 0))', 'ceil({float})', 'floor({float})', 'round({float})', 'trunc({float})', 'sign({float})', 'abs({float})', 'sqrt(abs({float}))',
 		'cbrt({float})', 'exp({float} / 100)', 'ln(abs({float}) + 1)', 'log(abs({float}) + 0.5)', 'power(abs({float}), 0.5)', '({float} ^ 2)', 'sin({float})', 'cos({float})', 'tan({float} / 7)', 'atan({float})', 'atan2({float}, {float})',
 		'asin({float} / 1000)', 'sinh({float} / 500)', 'tanh({float})', 'degrees({float})', 'radians({float})', '({int})::float8', '({num})::float8', '({float})::real', '(- {float})', '(+ {float})', '({money} / nullif({money}, \'0\'))', 'asinh({float})', 'ln({float})', 'sqrt({float})', 'power({float}, {float})' ],
 	bool => [ '({int} > {int})', '({num} <= {num})', '({float} < {float})', '({date} = {date})', '({stamp} >= {stamp})', '({text} < {text})', '({text} LIKE \'%1%\')', '(NOT {bool})', '({bool} AND {bool})', '({bool} OR {bool})', '({float} IS NULL)',
-		'({int} BETWEEN {int} AND {int})', '({int} IN (1, 2, {int}))', '({interval} > {interval})', '({num} IS DISTINCT FROM {num})', '({num} / 3 > {num})', '(CASE WHEN {num} > 0 THEN {num} / {num} END < {num} / nullif({num}, 0))', '({free} > {free})', '({zoned} < {zoned})', '({money} > \'3\')', 'isfinite({date})',
+		'({int} BETWEEN {int} AND {int})', '({int} IN (1, 2, {int}))', '({interval} > {interval})', '({num} IS DISTINCT FROM {num})', '({num} / 3 > {num})', '(CASE WHEN {num} > 0 THEN {num} / {num} END < {num} / nullif({num}, 0))', '({free} > {free})', '({zoned} < {zoned})', '({stamp} - {stamp} < {interval})', '({interval} = {interval})', '(age({stamp}, {stamp}) >= {interval})', '({money} > \'3\')', 'isfinite({date})',
 		'({date} < {stamp})', '({stamp} >= {date})', '({zoned} > {date})', '({stamp} <> {zoned})', '({zoned} <= {stamp})', '({date} = {stamp})', '({small})::bool', 'isfinite({stamp})', 'isfinite({zoned})', '({money} < {money})' ],
 	text => [ 'upper({text})', 'left({text}, 2)', 'substr({text}, 2, 3)', '({text} || \'x\')', '({int})::text', 'to_char({date}, \'YYYY-MM\')', 'to_char({stamp}, \'HH24\')', 'replace({text}, \'k\', \'K\')', 'split_part({text}, \' \', 2)' ],
 	date => [ '({date} + {small})', '({date} - {small})', '({stamp})::date', '({zoned})::date' ],
 	stamp => [ 'date_trunc(\'month\', {stamp})', 'date_trunc(\'hour\', {stamp})', '({stamp} + {interval})', '({stamp} - {interval})', '({date})::timestamp', '({date} + {interval})', 'date_bin(\'15 min\', {stamp}, timestamp \'2020-01-01\')', 'date_bin(\'1 day 7 seconds\', {stamp}, timestamp \'2030-01-01\')', '({date} + {time})', '({zoned} AT TIME ZONE \'Europe/Berlin\')' ],
 	zoned => [ 'date_trunc(\'day\', {zoned})', 'date_bin(\'2 hours\', {zoned}, timestamptz \'1950-01-01\')', '({zoned} + {interval})', '({zoned} - interval \'2 hours\')', 'date_trunc(\'day\', {zoned}, \'America/New_York\')', '({stamp})::timestamptz' ],
 	money => [ '({money} + {money})', '({money} - {money})', '({money} * 2)', '({small} * {money})', '({money} / 3)', '({money} / nullif({int}, 0))', '({money} * {float})', '({money} / nullif({float}, 0))' ],
-	interval => [ '({interval} * 2)', '({stamp} - {stamp})', '({interval} + {interval})', 'justify_hours({interval})' ],
+	interval => [ '({interval} * 2)', '({stamp} - {stamp})', '({interval} + {interval})', 'justify_hours({interval})', '({interval} - {interval})', '(- {interval})', 'age({stamp}, {stamp})', 'age({zoned}, {zoned})', '({time} - {time})', '({zoned} - {zoned})' ],
+	time => [ '({time} + {interval})', '({time} - {interval})', '({stamp})::time' ],
 	small => [ '({int} % 1000)::int', '3' ],
 );
 
@@ -92,7 +93,7 @@ sub shown
 
 sub aggregate
 {
-	my ($int, $num, $float, $bool, $text) = map { expr($_, between(0, 2)) } qw(int num float bool text);
+	my ($int, $num, $float, $bool, $text, $span) = map { expr($_, between(0, 2)) } qw(int num float bool text interval);
 	my $class = pick(qw(int num float date stamp zoned text time interval free money));
 	my $e = expr($class, between(0, 1));
 	my $fraction = pick('0.5', '0', '1', '0.1', '0.999', '1.0 / 3');
@@ -108,7 +109,7 @@ sub aggregate
 		[ float => "percentile_cont($fraction) WITHIN GROUP (ORDER BY $num$down)" ], [ $class => "percentile_disc($fraction) WITHIN GROUP (ORDER BY $e$down)" ],
 		[ $class => "mode() WITHIN GROUP (ORDER BY $e$down)" ], [ any => "string_agg($text, ',' ORDER BY $text, id)" ], [ any => "string_agg(DISTINCT $text, ',')" ],
 		[ any => "array_agg($int ORDER BY $int$down, id)" ], [ any => "array_agg(DISTINCT $int)" ], [ any => "array_agg(trim_scale($num) ORDER BY id)" ], [ any => "json_agg($text ORDER BY id$down)" ],
-		[ int => "regr_count($float, $int)" ], [ any => "round(corr(s, q)::numeric, 6)" ], [ any => "round(regr_avgy(p, s)::numeric, 4)" ], [ any => "round(corr(id, p + id)::numeric, 5)" ], [ any => "sum($text)" =~ s/sum/count/r ], [ any => "(sum($num))::text" ], [ any => "(avg($num))::text" ], [ num => 'sum(n)' ], [ any => '(sum(n / 3))::text' ], [ float => 'sum(g) FILTER (WHERE abs(g) < 1000)' ], [ interval => "sum(iv)" ], [ money => 'sum(m)' ], [ int => "rank(5) WITHIN GROUP (ORDER BY $int$down)" ],
+		[ int => "regr_count($float, $int)" ], [ any => "round(corr(s, q)::numeric, 6)" ], [ any => "round(regr_avgy(p, s)::numeric, 4)" ], [ any => "round(corr(id, p + id)::numeric, 5)" ], [ any => "sum($text)" =~ s/sum/count/r ], [ any => "(sum($num))::text" ], [ any => "(avg($num))::text" ], [ num => 'sum(n)' ], [ any => '(sum(n / 3))::text' ], [ float => 'sum(g) FILTER (WHERE abs(g) < 1000)' ], [ interval => "sum(iv)" ], [ interval => "sum($span)" ], [ interval => "avg($span)" ], [ interval => "max($span) FILTER (WHERE $bool)" ], [ int => "count($span)" ], [ any => "sum($span) FILTER (WHERE $bool)" ], [ money => 'sum(m)' ], [ int => "rank(5) WITHIN GROUP (ORDER BY $int$down)" ],
 		[ int => "dense_rank(5) WITHIN GROUP (ORDER BY $int)" ], [ any => "percentile_disc(ARRAY[0.1, NULL, $fraction]) WITHIN GROUP (ORDER BY $int)" ], [ any => "jsonb_object_agg(id, $int) FILTER (WHERE id < 20)" ],
 		[ num => "sum($int) FILTER (WHERE $bool)" ], [ any => "string_agg($text, '-' ORDER BY id) FILTER (WHERE $bool)" ], [ float => "percentile_cont(0.5) WITHIN GROUP (ORDER BY $float) FILTER (WHERE $bool)" ],
 		[ $class => "max($e) FILTER (WHERE $bool)" ], [ int => "count($float) FILTER (WHERE $bool)" ]) };

@@ -84,3 +84,72 @@ gpucol_cpu_op_SHIFT_I(GpucolCpuFrame *f)
 	}
 	return GPUCOL_OK;
 }
+
+/*
+ * A part of an interval of a column.
+ */
+GpucolStatus
+gpucol_cpu_op_SPAN_S(GpucolCpuFrame *f)
+{
+	gpucol_cpu_op_nulls(f->dst, f->a, NULL, f->n);
+	for (uint32_t j = 0; j < f->n; j++)
+	{
+		GpucolSpan	span = {0, 0, 0};
+
+		if (!GPUCOL_CPU_NULL_AT(f->a, j))
+		{
+			GpucolBytes bytes = gpucol_cpu_op_string(f->a, j);
+			GpucolStatus status = gpucol_span_read(bytes.data, bytes.len, &span);
+
+			if (status != GPUCOL_OK && gpucol_cpu_op_counts(f, j))
+				return status;
+		}
+		f->dst->v.i[j] = gpucol_span_part(&span, f->instr->aux);
+	}
+	return GPUCOL_OK;
+}
+
+/*
+ * A part of the sum or, with aux negative, of the difference of two intervals.
+ */
+GpucolStatus
+gpucol_cpu_op_SPAN_ADD_I(GpucolCpuFrame *f)
+{
+	const int64_t *xs = f->a->v.i;
+	const int64_t *ys = f->b->v.i;
+	int			sign = f->instr->aux < 0 ? -1 : 1;
+
+	gpucol_cpu_op_nulls(f->dst, f->a, f->b, f->n);
+	for (uint32_t j = 0; j < f->n; j++)
+	{
+		int64_t		r = 0;
+		GpucolStatus status = gpucol_span_add(sign * f->instr->aux, sign, xs[j], ys[j], &r);
+
+		if (status != GPUCOL_OK && gpucol_cpu_op_counts(f, j))
+			return status;
+		f->dst->v.i[j] = r;
+	}
+	return GPUCOL_OK;
+}
+
+/*
+ * A part of age(a, b).
+ */
+GpucolStatus
+gpucol_cpu_op_AGE_I(GpucolCpuFrame *f)
+{
+	const int64_t *xs = f->a->v.i;
+	const int64_t *ys = f->b->v.i;
+
+	gpucol_cpu_op_nulls(f->dst, f->a, f->b, f->n);
+	for (uint32_t j = 0; j < f->n; j++)
+	{
+		GpucolSpan	span = {0, 0, 0};
+		GpucolStatus status = gpucol_stamp_age(xs[j], ys[j], &span);
+
+		if (status != GPUCOL_OK && gpucol_cpu_op_counts(f, j))
+			return status;
+		f->dst->v.i[j] = gpucol_span_part(&span, f->instr->aux);
+	}
+	return GPUCOL_OK;
+}

@@ -1,0 +1,501 @@
+/*-------------------------------------------------------------------------
+ *
+ * span.c
+ *	  Intervals: months, days and microseconds in a register each.
+ *
+ * They come from columns and constants, differences of timestamps and times, ages, and sums of
+ * all these.  Engines compare them (as PostgreSQL does, by months of thirty days), take fields,
+ * shift times, and sum each part.  The least and greatest they find of differences of
+ * timestamps, which one integer has; equal intervals of other kinds look different.
+ *
+ * What exceeds PostgreSQL's range, and infinite intervals, make the statement fall back.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "catalog/pg_type.h"
+#include "nodes/nodeFuncs.h"
+#include "utils/fmgroids.h"
+#include "utils/timestamp.h"
+
+#include "kernel/time_shift.h"
+#include "lower/calendar.h"
+#include "lower/span.h"
+
+#define DAY_OF_USECS	USECS_PER_DAY
+
+static uint16
+part_of(GpucolLower *l, GpucolOpcode op, uint16 a, uint16 b, int part)
+{
+	return gpucol_lower_emit(l, op, a, b, GPUCOL_NO_REG, part);
+}
+
+static uint16
+number(GpucolLower *l, int64 i, bool isnull)
+{
+	GpucolValue v;
+
+	gpucol_lower_load(l, INT8OID, isnull ? (Datum) 0 : Int64GetDatum(i), isnull, true, &v);
+	return v.reg;
+}
+
+/* Zero where a register is not NULL. */
+static uint16
+zero_beside(GpucolLower *l, uint16 reg)
+{
+	return gpucol_calendar_op(l, GPUCOL_OP_BIT_AND_I, reg, gpucol_calendar_number(l, 0));
+}
+
+static bool
+lower_column(GpucolLower *l, Expr *expr, GpucolSpanValue *out)
+{
+	GpucolValue v;
+
+	if (!gpucol_lower_expr(l, expr, &v))
+		return false;
+	if (v.cls != GPUCOL_CLASS_S)
+		return gpucol_lower_decline(l, "an interval of this kind");
+	out->months = part_of(l, GPUCOL_OP_SPAN_S, v.reg, GPUCOL_NO_REG, GPUCOL_SPAN_MONTHS);
+	out->days = part_of(l, GPUCOL_OP_SPAN_S, v.reg, GPUCOL_NO_REG, GPUCOL_SPAN_DAYS);
+	out->usecs = part_of(l, GPUCOL_OP_SPAN_S, v.reg, GPUCOL_NO_REG, GPUCOL_SPAN_USECS);
+	return true;
+}
+
+static bool
+lower_constant(GpucolLower *l, Const *c, GpucolSpanValue *out)
+{
+	static const Interval none = {0};
+	const Interval *span = c->constisnull ? &none : DatumGetIntervalP(c->constvalue);
+	GpucolSpan	read;
+	__int128	total;
+
+	if (gpucol_span_read((const char *) span, sizeof(*span), &read) != GPUCOL_OK)
+		return gpucol_lower_decline(l, "an infinite interval");
+	out->months = number(l, read.months, c->constisnull);
+	out->days = number(l, read.days, c->constisnull);
+	out->usecs = number(l, read.usecs, c->constisnull);
+	total = ((__int128) read.months * DAYS_PER_MONTH + read.days) * DAY_OF_USECS + read.usecs;
+	if (total == (int64) total)
+		out->total = number(l, (int64) total, c->constisnull);
+	return true;
+}
+
+/* Two integers. */
+static bool
+lower_pair(GpucolLower *l, List *args, uint16 *a, uint16 *b)
+{
+	GpucolValue x;
+	GpucolValue y;
+
+	if (!gpucol_lower_expr(l, linitial(args), &x) || !gpucol_lower_expr(l, lsecond(args), &y))
+		return false;
+	*a = x.reg;
+	*b = y.reg;
+	return (x.cls == GPUCOL_CLASS_I && y.cls == GPUCOL_CLASS_I) ||
+		gpucol_lower_decline(l, "its argument has no fixed-width form");
+}
+
+/* Timestamps' difference has whole days apart, times' has not. */
+static bool
+lower_difference(GpucolLower *l, List *args, bool days, GpucolSpanValue *out)
+{
+	uint16		a;
+	uint16		b;
+
+	if (!lower_pair(l, args, &a, &b))
+		return false;
+	out->total = gpucol_lower_emit(l, GPUCOL_OP_TIME_DIFF_I, a, b, GPUCOL_NO_REG, 8);
+	out->plain = days;
+	out->months = zero_beside(l, out->total);
+	if (!days)
+	{
+		out->days = out->months;
+		out->usecs = out->total;
+		return true;
+	}
+	out->days = gpucol_calendar_quotient(l, out->total, DAY_OF_USECS);
+	out->usecs = gpucol_calendar_op(l, GPUCOL_OP_MOD_I, out->total, gpucol_calendar_number(l, DAY_OF_USECS));
+	return true;
+}
+
+static bool
+lower_age(GpucolLower *l, Oid funcid, List *args, GpucolSpanValue *out)
+{
+	uint16		a;
+	uint16		b;
+
+	if (funcid == F_AGE_TIMESTAMPTZ_TIMESTAMPTZ && !gpucol_calendar_session_is_utc())
+		return gpucol_lower_decline(l, "function of a time zone other than UTC");
+	if (!lower_pair(l, args, &a, &b))
+		return false;
+	out->months = part_of(l, GPUCOL_OP_AGE_I, a, b, GPUCOL_SPAN_MONTHS);
+	out->days = part_of(l, GPUCOL_OP_AGE_I, a, b, GPUCOL_SPAN_DAYS);
+	out->usecs = part_of(l, GPUCOL_OP_AGE_I, a, b, GPUCOL_SPAN_USECS);
+	return true;
+}
+
+/* Each part of a sum (sign 1) or difference (-1). */
+static void
+combine(GpucolLower *l, int sign, const GpucolSpanValue *a, const GpucolSpanValue *b, GpucolSpanValue *out)
+{
+	out->months = part_of(l, GPUCOL_OP_SPAN_ADD_I, a->months, b->months, sign * GPUCOL_SPAN_MONTHS);
+	out->days = part_of(l, GPUCOL_OP_SPAN_ADD_I, a->days, b->days, sign * GPUCOL_SPAN_DAYS);
+	out->usecs = part_of(l, GPUCOL_OP_SPAN_ADD_I, a->usecs, b->usecs, sign * GPUCOL_SPAN_USECS);
+	out->total = GPUCOL_NO_REG;
+	out->plain = false;
+}
+
+void
+gpucol_span_negate(GpucolLower *l, GpucolSpanValue *v)
+{
+	uint16		zero = gpucol_calendar_number(l, 0);
+	GpucolSpanValue none = {zero, zero, zero, GPUCOL_NO_REG, false};
+	GpucolSpanValue all = *v;
+
+	combine(l, -1, &none, &all, v);
+}
+
+static bool
+lower_sum(GpucolLower *l, Oid funcid, List *args, GpucolSpanValue *out)
+{
+	GpucolSpanValue a;
+	GpucolSpanValue b;
+
+	if (!gpucol_lower_span(l, linitial(args), &a))
+		return false;
+	if (funcid == F_INTERVAL_UM)
+	{
+		*out = a;
+		gpucol_span_negate(l, out);
+		return true;
+	}
+	if (!gpucol_lower_span(l, lsecond(args), &b))
+		return false;
+	combine(l, funcid == F_INTERVAL_MI ? -1 : 1, &a, &b, out);
+	return true;
+}
+
+static bool
+lower_call(GpucolLower *l, Oid funcid, List *args, GpucolSpanValue *out)
+{
+	switch (funcid)
+	{
+		case F_TIMESTAMP_MI:
+		case F_TIMESTAMPTZ_MI:
+			return lower_difference(l, args, true, out);
+		case F_TIME_MI_TIME:
+			return lower_difference(l, args, false, out);
+		case F_AGE_TIMESTAMP_TIMESTAMP:
+		case F_AGE_TIMESTAMPTZ_TIMESTAMPTZ:
+			return lower_age(l, funcid, args, out);
+		case F_INTERVAL_PL:
+		case F_INTERVAL_MI:
+		case F_INTERVAL_UM:
+			return lower_sum(l, funcid, args, out);
+		default:
+			return gpucol_lower_decline(l, "an interval of this kind");
+	}
+}
+
+bool
+gpucol_lower_span(GpucolLower *l, Expr *expr, GpucolSpanValue *out)
+{
+	memset(out, 0, sizeof(*out));
+	out->total = GPUCOL_NO_REG;
+	if (!l->aggregating)
+		return gpucol_lower_decline(l, "an interval that may be out of range, outside of an aggregation");
+	if (exprType((Node *) expr) != INTERVALOID)
+		return gpucol_lower_decline(l, "an interval of this kind");
+	if (IsA(expr, Var))
+		return lower_column(l, expr, out);
+	if (IsA(expr, Const))
+		return lower_constant(l, (Const *) expr, out);
+	if (IsA(expr, OpExpr))
+		return lower_call(l, ((OpExpr *) expr)->opfuncid, ((OpExpr *) expr)->args, out);
+	if (IsA(expr, FuncExpr))
+		return lower_call(l, ((FuncExpr *) expr)->funcid, ((FuncExpr *) expr)->args, out);
+	return gpucol_lower_decline(l, "an interval of this kind");
+}
+
+/* ------------------------------------------------------------------------
+ * Functions
+ * ------------------------------------------------------------------------
+ */
+
+static uint16
+to_decimal(GpucolLower *l, uint16 reg)
+{
+	return gpucol_lower_emit(l, GPUCOL_OP_I_TO_D, reg, GPUCOL_NO_REG, GPUCOL_NO_REG, 0);
+}
+
+static bool
+set_value(GpucolValue *out, GpucolClass cls, uint16 reg, int scale)
+{
+	memset(out, 0, sizeof(*out));
+	out->cls = cls;
+	out->reg = reg;
+	out->scale = scale;
+	out->digits = cls == GPUCOL_CLASS_D ? 26 : 0;
+	out->scale_reg = GPUCOL_NO_REG;
+	return true;
+}
+
+/* Days (an integer) and microseconds, as a decimal without fraction. */
+static uint16
+total_decimal(GpucolLower *l, uint16 days, uint16 usecs)
+{
+	uint16		day = to_decimal(l, gpucol_calendar_number(l, DAY_OF_USECS));
+
+	day = gpucol_calendar_op(l, GPUCOL_OP_MUL_D, to_decimal(l, days), day);
+	return gpucol_calendar_op(l, GPUCOL_OP_ADD_D, day, to_decimal(l, usecs));
+}
+
+/* All of an interval in microseconds, as PostgreSQL compares them. */
+static uint16
+comparable(GpucolLower *l, const GpucolSpanValue *v)
+{
+	uint16		days;
+
+	if (v->total != GPUCOL_NO_REG)
+		return to_decimal(l, v->total);
+	days = gpucol_calendar_op(l, GPUCOL_OP_ADD_I, gpucol_calendar_mul(l, v->months, DAYS_PER_MONTH), v->days);
+	return total_decimal(l, days, v->usecs);
+}
+
+typedef struct SpanComparison
+{
+	Oid			oid;
+	GpucolOpcode narrow;		/* of integers, */
+	GpucolOpcode wide;			/* of decimals */
+	bool		swap;
+} SpanComparison;
+
+static const SpanComparison comparisons[] = {
+	{F_INTERVAL_EQ, GPUCOL_OP_EQ_I, GPUCOL_OP_EQ_D, false},
+	{F_INTERVAL_NE, GPUCOL_OP_NE_I, GPUCOL_OP_NE_D, false},
+	{F_INTERVAL_LT, GPUCOL_OP_LT_I, GPUCOL_OP_LT_D, false},
+	{F_INTERVAL_LE, GPUCOL_OP_LE_I, GPUCOL_OP_LE_D, false},
+	{F_INTERVAL_GT, GPUCOL_OP_LT_I, GPUCOL_OP_LT_D, true},
+	{F_INTERVAL_GE, GPUCOL_OP_LE_I, GPUCOL_OP_LE_D, true},
+};
+
+static bool
+lower_comparison(GpucolLower *l, const SpanComparison *c, List *args, GpucolValue *out)
+{
+	GpucolSpanValue a;
+	GpucolSpanValue b;
+	uint16		reg;
+
+	if (!gpucol_lower_span(l, c->swap ? lsecond(args) : linitial(args), &a) ||
+		!gpucol_lower_span(l, c->swap ? linitial(args) : lsecond(args), &b))
+		return false;
+	if (a.total != GPUCOL_NO_REG && b.total != GPUCOL_NO_REG)
+		reg = gpucol_lower_emit(l, c->narrow, a.total, b.total, GPUCOL_NO_REG, 0);
+	else
+		reg = gpucol_lower_emit(l, c->wide, comparable(l, &a), comparable(l, &b), GPUCOL_NO_REG, 0);
+	return set_value(out, GPUCOL_CLASS_B, reg, 0);
+}
+
+/* Quotient and remainder that have the sign of the dividend. */
+static uint16
+quotient(GpucolLower *l, uint16 reg, int64 by)
+{
+	return gpucol_calendar_quotient(l, reg, by);
+}
+
+static uint16
+remainder_of(GpucolLower *l, uint16 reg, int64 by)
+{
+	return gpucol_calendar_op(l, GPUCOL_OP_MOD_I, reg, gpucol_calendar_number(l, by));
+}
+
+/* Microseconds of an interval; four times its days and months are a whole number. */
+static uint16
+epoch(GpucolLower *l, const GpucolSpanValue *v)
+{
+	uint16		quarters;
+	uint16		rest;
+
+	if (v->plain)
+		return to_decimal(l, v->total);
+	quarters = gpucol_calendar_mul(l, quotient(l, v->months, MONTHS_PER_YEAR), (int64) (4 * DAYS_PER_YEAR));
+	rest = gpucol_calendar_mul(l, remainder_of(l, v->months, MONTHS_PER_YEAR), 4 * DAYS_PER_MONTH);
+	quarters = gpucol_calendar_op(l, GPUCOL_OP_ADD_I, quarters, rest);
+	quarters = gpucol_calendar_op(l, GPUCOL_OP_ADD_I, quarters, gpucol_calendar_mul(l, v->days, 4));
+	return gpucol_calendar_op(l, GPUCOL_OP_ADD_D,
+							  gpucol_calendar_op(l, GPUCOL_OP_MUL_D, to_decimal(l, quarters),
+												 to_decimal(l, gpucol_calendar_number(l, DAY_OF_USECS / 4))),
+							  to_decimal(l, v->usecs));
+}
+
+/* A field that is an integer; GPUCOL_NO_REG: none that is known here. */
+static uint16
+integer_field(GpucolLower *l, GpucolDateField field, const GpucolSpanValue *v)
+{
+	switch (field)
+	{
+		case GPUCOL_FIELD_MICROSECOND:
+			return remainder_of(l, v->usecs, USECS_PER_MINUTE);
+		case GPUCOL_FIELD_MINUTE:
+			return quotient(l, remainder_of(l, v->usecs, USECS_PER_HOUR), USECS_PER_MINUTE);
+		case GPUCOL_FIELD_HOUR:
+			return quotient(l, v->usecs, USECS_PER_HOUR);
+		case GPUCOL_FIELD_DAY:
+			return v->days;
+		case GPUCOL_FIELD_MONTH:
+			return remainder_of(l, v->months, MONTHS_PER_YEAR);
+		case GPUCOL_FIELD_YEAR:
+			return quotient(l, v->months, MONTHS_PER_YEAR);
+		case GPUCOL_FIELD_DECADE:
+			return quotient(l, v->months, MONTHS_PER_YEAR * 10);
+		case GPUCOL_FIELD_CENTURY:
+			return quotient(l, v->months, MONTHS_PER_YEAR * 100);
+		case GPUCOL_FIELD_MILLENNIUM:
+			return quotient(l, v->months, MONTHS_PER_YEAR * 1000);
+		default:
+			return GPUCOL_NO_REG;
+	}
+}
+
+/* extract(field FROM interval), and date_part where the field is an integer */
+static bool
+lower_field(GpucolLower *l, List *args, bool real, GpucolValue *out)
+{
+	GpucolDateField field = gpucol_calendar_field(linitial(args));
+	GpucolSpanValue v;
+	uint16		reg;
+
+	if (!gpucol_lower_span(l, lsecond(args), &v))
+		return false;
+	if (!real && field == GPUCOL_FIELD_EPOCH)
+		return set_value(out, GPUCOL_CLASS_D, epoch(l, &v), 6);
+	if (!real && (field == GPUCOL_FIELD_SECOND || field == GPUCOL_FIELD_MILLISECOND))
+		return set_value(out, GPUCOL_CLASS_D, to_decimal(l, remainder_of(l, v.usecs, USECS_PER_MINUTE)),
+						 field == GPUCOL_FIELD_SECOND ? 6 : 3);
+	reg = integer_field(l, field, &v);
+	if (reg == GPUCOL_NO_REG)
+		return gpucol_lower_decline(l, "this field of an interval");
+	if (real)
+		return set_value(out, GPUCOL_CLASS_F, gpucol_calendar_op(l, GPUCOL_OP_I_TO_F, reg, GPUCOL_NO_REG), 0);
+	return set_value(out, GPUCOL_CLASS_D, to_decimal(l, reg), 0);
+}
+
+/* A time of day plus or minus an interval, of which months and days do not matter. */
+static bool
+lower_time(GpucolLower *l, List *args, bool minus, GpucolValue *out)
+{
+	GpucolSpanValue span;
+	GpucolValue v;
+	uint16		usecs;
+
+	if (!gpucol_lower_expr(l, linitial(args), &v) || !gpucol_lower_span(l, lsecond(args), &span))
+		return false;
+	if (v.cls != GPUCOL_CLASS_I)
+		return gpucol_lower_decline(l, "its argument has no fixed-width form");
+	usecs = remainder_of(l, span.usecs, DAY_OF_USECS);
+	usecs = gpucol_calendar_op(l, minus ? GPUCOL_OP_SUB_I : GPUCOL_OP_ADD_I, v.reg, usecs);
+	return set_value(out, GPUCOL_CLASS_I, gpucol_calendar_floor_mod(l, usecs, DAY_OF_USECS), 0);
+}
+
+bool
+gpucol_lower_span_function(GpucolLower *l, Oid funcid, List *args, bool *matched, GpucolValue *out)
+{
+	*matched = true;
+	for (int i = 0; i < (int) lengthof(comparisons); i++)
+	{
+		if (comparisons[i].oid == funcid)
+			return lower_comparison(l, &comparisons[i], args, out);
+	}
+	switch (funcid)
+	{
+		case F_EXTRACT_TEXT_INTERVAL:
+		case F_DATE_PART_TEXT_INTERVAL:
+			return lower_field(l, args, funcid == F_DATE_PART_TEXT_INTERVAL, out);
+		case F_TIME_PL_INTERVAL:
+		case F_TIME_MI_INTERVAL:
+			return lower_time(l, args, funcid == F_TIME_MI_INTERVAL, out);
+		default:
+			*matched = false;
+			return false;
+	}
+}
+
+/* ------------------------------------------------------------------------
+ * Aggregates
+ * ------------------------------------------------------------------------
+ */
+
+/* Lower the argument, under the mask of the filter's rows. */
+static bool
+lower_argument(GpucolLower *l, Expr *arg, uint16 filter, GpucolSpanValue *v)
+{
+	GpucolMask	mask;
+	bool		ok;
+
+	if (filter == GPUCOL_NO_REG)
+		return gpucol_lower_span(l, arg, v);
+	gpucol_lower_push_mask(l, &mask, GPUCOL_MASK_TRUE, filter);
+	l->conditional++;
+	ok = gpucol_lower_span(l, arg, v);
+	gpucol_lower_pop_mask(l);
+	l->conditional--;
+	return ok;
+}
+
+static int
+add_sum(GpucolLower *l, uint16 reg, uint16 filter)
+{
+	return gpucol_lower_agg(l, GPUCOL_AGG_SUM, GPUCOL_CLASS_I, reg, filter);
+}
+
+/* Add the states of an aggregate of a lowered argument. */
+static bool
+add_states(GpucolLower *l, Oid funcid, const GpucolSpanValue *v, uint16 filter, GpucolFinal *final)
+{
+	final->cls = GPUCOL_CLASS_I;
+	if (funcid == F_SUM_INTERVAL || funcid == F_AVG_INTERVAL)
+	{
+		final->kind = funcid == F_SUM_INTERVAL ? GPUCOL_FINAL_SUM_SPAN : GPUCOL_FINAL_AVG_SPAN;
+		final->state = add_sum(l, v->usecs, filter);
+		final->x_state = add_sum(l, v->days, filter);
+		final->y_state = add_sum(l, v->months, filter);
+		return true;
+	}
+	if (funcid == F_COUNT_ANY)
+	{
+		final->kind = GPUCOL_FINAL_COUNT;
+		final->state = gpucol_lower_agg(l, GPUCOL_AGG_COUNT, GPUCOL_CLASS_I, v->usecs, filter);
+		return true;
+	}
+	if (!v->plain)
+		return gpucol_lower_decline(l, "equal intervals that look different");
+	final->kind = GPUCOL_FINAL_SPAN;
+	final->state = gpucol_lower_agg(l, funcid == F_MIN_INTERVAL ? GPUCOL_AGG_MIN : GPUCOL_AGG_MAX,
+									GPUCOL_CLASS_I, v->total, filter);
+	return true;
+}
+
+bool
+gpucol_lower_span_agg(GpucolLower *l, Aggref *agg, bool *matched, GpucolFinal *final)
+{
+	bool		extreme = agg->aggfnoid == F_MIN_INTERVAL || agg->aggfnoid == F_MAX_INTERVAL;
+	uint16		filter = GPUCOL_NO_REG;
+	GpucolSpanValue v;
+	Expr	   *arg;
+
+	*matched = false;
+	if (list_length(agg->args) != 1)
+		return false;
+	arg = ((TargetEntry *) linitial(agg->args))->expr;
+	*matched = exprType((Node *) arg) == INTERVALOID &&
+		(extreme || agg->aggfnoid == F_SUM_INTERVAL || agg->aggfnoid == F_AVG_INTERVAL ||
+		 (agg->aggfnoid == F_COUNT_ANY && !IsA(arg, Var) && !IsA(arg, Const) && agg->aggdistinct == NIL));
+	if (!*matched)
+		return false;
+	if ((agg->aggdistinct != NIL && !extreme) || agg->aggsplit != AGGSPLIT_SIMPLE || agg->agglevelsup != 0)
+		return gpucol_lower_decline(l, "an aggregate of intervals has DISTINCT, or is computed in steps");
+	if (agg->aggfilter != NULL && !gpucol_lower_bool(l, agg->aggfilter, &filter))
+		return false;
+	return lower_argument(l, arg, filter, &v) && add_states(l, agg->aggfnoid, &v, filter, final);
+}
