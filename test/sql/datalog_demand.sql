@@ -93,4 +93,87 @@ SELECT ask('path(x, y) :- few(x, y). path(x, z) :- path(x, y), few(y, z). path(x
 SELECT ask('path(9, 1). path(x, z) :- path(y, z), x = y - 1, x > 3. ', 'out(y) :- path($, y).', 6);
 SELECT ask('path(x, y) :- few(x, y). path(x, z) :- path(y, z), x = y - 1, y = x + 1, x > 0. ', 'out(y) :- path($, y).', 3);
 
+
+-- the query above reaches into the program: equalities with constants, aggregates, LIMIT
+CREATE FUNCTION shown(query text) RETURNS SETOF text LANGUAGE plpgsql AS $f$
+DECLARE line text;
+BEGIN
+	FOR line IN EXECUTE 'EXPLAIN (ANALYZE, COSTS off, TIMING off, SUMMARY off) ' || query LOOP
+		CONTINUE WHEN line ~ 'Threads|Memory|Buffers';
+		RETURN NEXT replace(line, '.00 loops', ' loops');
+	END LOOP;
+END $f$;
+CREATE FUNCTION named(output text, columns text) RETURNS text LANGUAGE sql AS $f$
+	SELECT format('gpucol.datalog(%L, %L) AS t (%s)', closure('.decl word(x: symbol, y: unsigned)
+		word(cat("n", to_string(x)), as(y, unsigned)) :- path(x, y), x < 3. .output path', 'word'), output, columns) $f$;
+SELECT 'SELECT count(*) FROM ' || named('path', 'x int, y int') AS counted,
+	'SELECT count(*), sum(x), avg(y), min(y), max(x), count(x) FROM ' || named('path', 'x int, y bigint') || ' WHERE 4800 = x' AS from_one,
+	'SELECT count(*), max(x) FROM ' || named('path', 'x int, y bigint') || ' WHERE y = 75' AS to_one,
+	'SELECT * FROM ' || named('path', 'x int, y int') || ' WHERE x = 4828 AND y > 3 ORDER BY y' AS rows,
+	'SELECT y, count(*) FROM ' || named('path', 'x int, y int') || ' WHERE x = 4760 AND y = 4899 GROUP BY y' AS grouped,
+	'SELECT count(*) FROM ' || named('word', 'x text, y bigint') || ' WHERE x = ''n2''' AS word \gset
+SET gpucol.recursive_memory_limit = '20MB';
+SELECT shown(:'counted');
+SELECT shown(:'from_one');
+SELECT shown(:'to_one');
+SELECT shown(:'rows');
+SELECT shown(:'grouped');
+:counted;
+:from_one;
+:to_one;
+:rows;
+:grouped;
+SELECT count(*) FROM (SELECT * FROM gpucol.datalog(closure('', 'path'), 'path') AS t (x int, y int) LIMIT 10) s;
+RESET gpucol.recursive_memory_limit;
+SELECT shown(:'word');
+:word;
+-- the same without
+SET gpucol.enable_recursive = off;
+EXPLAIN (COSTS off) SELECT count(*) FROM gpucol.datalog('.decl a(x: number) a(1).', 'a') AS t (x int) WHERE x = 1;
+RESET gpucol.enable_recursive;
+-- parameters, a second value for a column, a null, columns of other types, HAVING
+PREPARE one (int) AS SELECT count(*), min(y) FROM gpucol.datalog(closure('', 'path'), 'path') AS t (x int, y int) WHERE x = $1;
+SET plan_cache_mode = force_generic_plan;
+SELECT count(*) FROM shown('EXECUTE one (4829)') s WHERE s LIKE '%Asked For: (x = $1)';
+EXECUTE one (4829);
+EXECUTE one (NULL);
+RESET plan_cache_mode;
+SELECT count(*) FROM gpucol.datalog('.decl a(x: number) a(1). a(2).', 'a') AS t (x int) WHERE x = 1 AND x = 2;
+SELECT count(*) FROM gpucol.datalog('.decl a(x: number) a(1). a(2).', 'a') AS t (x text) WHERE x = '1';
+SELECT count(*), sum(x) FROM gpucol.datalog('.decl a(x: number, y: number) a(1, 2). a(2, 3).', 'a') AS t (x int, y numeric) WHERE x = 2;
+SELECT sum(x) FROM gpucol.datalog('.decl a(x: number) a(1). a(2).', 'a') AS t (x int) HAVING count(*) > 5;
+SELECT count(*) FROM gpucol.datalog(NULL, 'a') AS t (x int);
+SELECT o.x, s.n FROM generate_series(1, 3) o (x), LATERAL (SELECT count(*) AS n FROM gpucol.datalog('.decl a(x: number) a(1). a(2).', 'a') AS t (x int) WHERE t.x = o.x) s ORDER BY 1;
+SELECT t FROM gpucol.datalog('.decl a(x: number) a(1). a(2).', 'a') AS t (x int) WHERE x = 2;
+SELECT count(*) FROM gpucol.datalog('.decl a(x: number) a(1). a(9999999999).', 'a') AS t (x int);
+SELECT count(*) FROM gpucol.datalog('.decl a(x: unsigned) a(1). a(18446744073709551615u).', 'a') AS t (x bigint);
+SELECT count(*) FROM gpucol.datalog('.decl a(x: number) a(1).', 'b') AS t (x int) WHERE x = 1;
+SELECT count(*) FROM gpucol.datalog('.decl a(x: number) a(1).', 'a') AS t (x int, y int) WHERE x = 1;
+-- rights
+CREATE ROLE regress_demand;
+GRANT USAGE ON SCHEMA demand, gpucol TO regress_demand;
+SET ROLE regress_demand;
+SELECT count(*) FROM gpucol.datalog('.decl few(x: number, y: number) .input few', 'few') AS t (x int, y int) WHERE x = 1;
+RESET ROLE;
+BEGIN;
+REVOKE EXECUTE ON FUNCTION gpucol.datalog FROM public;
+SET ROLE regress_demand;
+SELECT count(*) FROM gpucol.datalog('.decl few(x: number, y: number) .input few', 'few') AS t (x int, y int) WHERE x = 1;
+ROLLBACK;
+GRANT SELECT ON few TO regress_demand;
+ALTER TABLE few ENABLE ROW LEVEL SECURITY;
+CREATE POLICY from_four ON few USING (x > 3);
+SET ROLE regress_demand;
+SELECT count(*) FROM gpucol.datalog('.decl few(x: number, y: number) .input few', 'few') AS t (x int, y int) WHERE x = 1;
+SELECT count(*) FROM gpucol.datalog('.decl few(x: number, y: number) .input few', 'few') AS t (x int, y int) WHERE x = 4;
+RESET ROLE;
+DROP OWNED BY regress_demand;
+DROP ROLE regress_demand;
+-- cursors
+BEGIN;
+DECLARE c SCROLL CURSOR FOR SELECT * FROM gpucol.datalog('.decl a(x: number) a(1). a(2). a(3).', 'a') AS t (x int) WHERE x = 2;
+FETCH ALL c;
+FETCH PRIOR c;
+COMMIT;
+
 DROP SCHEMA demand CASCADE;

@@ -7,7 +7,8 @@
  * The node stands where an Aggregate over the CTE scan would stand (whose plan it
  * carries, and never runs): it finds the state of the CTE's plan, which must be a
  * GpucolRecursive that nobody else reads, and asks it for the count and the
- * column summaries.  HAVING is tested on the one row.
+ * column summaries.  HAVING is tested on the one row.  Over a GpucolDatalog, that is its
+ * second plan, which is asked instead.
  *
  *-------------------------------------------------------------------------
  */
@@ -67,8 +68,7 @@ const CustomPathMethods gpucol_recursive_agg_path_methods = {
 };
 
 static void
-begin_agg(CustomScanState *node, EState *estate,
-		  int eflags pg_attribute_unused())
+begin_agg(CustomScanState *node, EState *estate, int eflags)
 {
 	RecursiveAggState   *state = (RecursiveAggState *) node;
 	CustomScan *scan = (CustomScan *) node->ss.ps.plan;
@@ -77,8 +77,16 @@ begin_agg(CustomScanState *node, EState *estate,
 	ListCell   *lc;
 
 	gpucol_check_rights(linitial(scan->custom_plans));
-	state->recursion = list_nth(estate->es_subplanstates, plan_id - 1);
-	Assert(gpucol_recursive_is_state(state->recursion));
+	if (plan_id == 0)
+	{
+		state->recursion = ExecInitNode(lsecond(scan->custom_plans), estate, eflags);
+		node->custom_ps = list_make1(state->recursion);
+	}
+	else
+	{
+		state->recursion = list_nth(estate->es_subplanstates, plan_id - 1);
+		Assert(gpucol_recursive_is_state(state->recursion));
+	}
 	state->naggs = list_length(aggs);
 	state->aggs = palloc(sizeof(GpucolRecursiveAggregate) * (state->naggs + 1));
 	state->values = palloc(sizeof(Datum) * (state->naggs + 1));
@@ -143,7 +151,9 @@ compute(RecursiveAggState *state)
 	for (i = 0; i < state->naggs; i++)
 		if (state->aggs[i].column >= 0)
 			want[state->aggs[i].column] = true;
-	nrows = gpucol_recursive_summarise(state->recursion, want, columns);
+	nrows = state->css.custom_ps != NIL ?
+		gpucol_datalog_node_summarise(state->recursion, want, columns) :
+		gpucol_recursive_summarise(state->recursion, want, columns);
 	old = MemoryContextSwitchTo(state->css.ss.ps.state->es_query_cxt);
 	for (i = 0; i < state->naggs; i++)
 		state->values[i] = finish_aggregate(&state->aggs[i], nrows, columns,
@@ -191,15 +201,21 @@ exec_agg(CustomScanState *node)
 }
 
 static void
-end_agg(CustomScanState *node pg_attribute_unused())
+end_agg(CustomScanState *node)
 {
+	if (node->custom_ps != NIL)
+		ExecEndNode(linitial(node->custom_ps));
 }
 
 static void
 rescan_agg(CustomScanState *node)
 {
-	((RecursiveAggState *) node)->returned = false;
+	RecursiveAggState *state = (RecursiveAggState *) node;
+
+	state->returned = false;
 	ExecScanReScan(&node->ss);
+	if (node->custom_ps != NIL && node->ss.ps.chgParam != NULL)
+		UpdateChangedParamSet(state->recursion, node->ss.ps.chgParam);
 }
 
 static const CustomExecMethods exec_methods = {

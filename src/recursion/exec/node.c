@@ -799,4 +799,5 @@ gpucol_recursive_register(void)
 	RegisterCustomScanMethods(&gpucol_inputs_scan_methods);
 	RegisterCustomScanMethods(&gpucol_recursive_agg_scan_methods);
 	RegisterCustomScanMethods(&gpucol_recursive_scan_scan_methods);
+	RegisterCustomScanMethods(&gpucol_datalog_scan_methods);
 }

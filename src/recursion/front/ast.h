@@ -178,6 +178,8 @@ typedef struct DatalogProgram
 	int			at;				/* what is being worked on, for errors that name
 								 * no place */
 	int			nstrata;		/* after stratification */
+	DatalogRelation *answer;	/* demand.c: the one to be read, where it is asked
+								 * for values, or NULL */
 } DatalogProgram;
 
 /* Raise an error about a place (byte offset) of the program. */

@@ -472,6 +472,62 @@ has_numbers(const DatalogProgram *program)
 	return false;
 }
 
+/* If the answer is nothing but a variant, read that. */
+static void
+find_answer(const DatalogDemand *demand)
+{
+	DatalogProgram *program = demand->program;
+	const DatalogLiteral *atom = NULL;
+	ListCell   *lc;
+
+	foreach(lc, demand->clauses)
+		if (((DatalogClause *) lfirst(lc))->head->relation == program->answer)
+			atom = linitial(((DatalogClause *) lfirst(lc))->body);
+	foreach(lc, demand->variants)
+	{
+		DatalogVariant *variant = lfirst(lc);
+
+		if (atom == NULL || variant->relation != atom->relation || !variant->exact)
+			continue;
+		program->answer->output = false;
+		program->answer = variant->relation;
+		program->answer->output = true;
+	}
+}
+
+void
+gpucol_datalog_ask(DatalogProgram *program, DatalogRelation *relation, DatalogExpr **values)
+{
+	DatalogClause *clause = palloc0(sizeof(DatalogClause));
+	DatalogLiteral *atom = palloc0(sizeof(DatalogLiteral));
+	int			arity = relation->arity;
+
+	atom->kind = DATALOG_ATOM;
+	atom->position = clause->position = relation->position;
+	atom->name = relation->name;
+	atom->relation = relation;
+	clause->nvariables = arity;
+	clause->names = palloc0(sizeof(char *) * (arity + 1));
+	clause->positions = palloc0(sizeof(int) * (arity + 1));
+	clause->types = palloc0(sizeof(DatalogType) * (arity + 1));
+	for (int c = 0; c < arity; c++)
+	{
+		DatalogExpr *variable = palloc0(sizeof(DatalogExpr));
+
+		variable->kind = DATALOG_VARIABLE;
+		variable->variable = c;
+		variable->type = clause->types[c] = relation->attributes[c].type;
+		atom->args = lappend(atom->args, values[c] != NULL ? values[c] : variable);
+	}
+	relation->needed = relation->output = false;
+	program->answer = gpucol_datalog_demand_relation(relation, relation->name, NULL);
+	program->answer->needed = program->answer->output = true;
+	clause->head = gpucol_datalog_demand_atom(atom, program->answer, atom->args);
+	clause->body = list_make1(atom);
+	program->relations = lappend(program->relations, program->answer);
+	program->clauses = lappend(program->clauses, clause);
+}
+
 void
 gpucol_datalog_demand(DatalogProgram *program)
 {
@@ -482,6 +538,8 @@ gpucol_datalog_demand(DatalogProgram *program)
 	if (has_numbers(program) || !rewrite(&first, program, NULL) ||
 		!rewrite(&demand, program, first.whole))
 		return;
+	if (program->answer != NULL)
+		find_answer(&demand);
 	program->relations = list_concat(program->relations, demand.relations);
 	program->clauses = demand.clauses;
 	foreach(lc, program->relations)

@@ -33,6 +33,13 @@ typedef struct DatalogDemand
 } DatalogDemand;
 
 /*
+ * Make rows of a relation with these constants (by column, NULL: any) the program's only
+ * output: program->answer, which gpucol_datalog_demand may change.  Before stratification.
+ */
+extern void gpucol_datalog_ask(DatalogProgram *program, DatalogRelation *relation,
+							   DatalogExpr **values);
+
+/*
  * Rewrite a stratified program (stratify.c) so that it derives only what its outputs need
  * of it, and stratify it again.  Relations that it makes are the program's, too.
  */

@@ -1,7 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * function.c
- *	  SQL functions gpucol.datalog and gpucol.datalog_into.
+ *	  SQL functions gpucol.datalog and gpucol.datalog_into, and the rows of the former
+ *	  for the node that scans it (datalog.h).
  *
  *-------------------------------------------------------------------------
  */
@@ -24,6 +25,7 @@
 
 #include "recursion/front/builder.h"
 #include "recursion/front/ast.h"
+#include "recursion/front/datalog.h"
 #include "recursion/front/demand.h"
 #include "recursion/front/functors.h"
 #include "recursion/front/input.h"
@@ -451,13 +453,192 @@ find_output(const DatalogProgram *program, const char *name)
 	return relation;
 }
 
-/* A sink: the tuplestore of a set-returning function. */
-static void
-store_row(void *context, Datum *values, bool *nulls)
-{
-	ReturnSetInfo *info = context;
+/* ---- one relation as rows ---- */
 
-	tuplestore_putvalues(info->setResult, info->setDesc, values, nulls);
+struct GpucolDatalog
+{
+	Execution	execution;
+	DatalogRelation *relation;	/* that is read */
+	OutputColumn columns[GPUCOL_REC_MAX_ARITY];
+	bool		all_asked;
+	GpucolRecBatch batch;
+	uint32		row;			/* of it, the next */
+};
+
+/* The constant of a condition for a column, or NULL: its values are compared otherwise. */
+static DatalogExpr *
+asked_value(const OutputColumn *column, const GpucolDatalogCondition *condition)
+{
+	DatalogExpr *expr = palloc0(sizeof(DatalogExpr));
+
+	expr->kind = DATALOG_CONSTANT;
+	expr->type = column->type;
+	expr->variable = -1;
+	if (column->by_text)
+		return NULL;
+	if (column->type == DATALOG_SYMBOL && condition->type == TEXTOID)
+	{
+		expr->name = TextDatumGetCString(condition->value);
+		return expr;
+	}
+	if (column->type != DATALOG_NUMBER)
+		return NULL;
+	switch (condition->type)
+	{
+		case INT2OID:
+			expr->value = DatumGetInt16(condition->value);
+			return expr;
+		case INT4OID:
+			expr->value = DatumGetInt32(condition->value);
+			return expr;
+		case INT8OID:
+			expr->value = DatumGetInt64(condition->value);
+			return expr;
+		default:
+			return NULL;
+	}
+}
+
+/* Have the program derive only what the conditions leave. */
+static void
+ask_for(GpucolDatalog *datalog, int nconditions, const GpucolDatalogCondition *conditions)
+{
+	DatalogExpr **values = palloc0(sizeof(DatalogExpr *) * GPUCOL_REC_MAX_ARITY);
+	bool		any = false;
+
+	for (int i = 0; i < nconditions; i++)
+	{
+		int			c = conditions[i].column;
+		DatalogExpr *value = asked_value(&datalog->columns[c], &conditions[i]);
+
+		/* a second condition on a column is left to the caller */
+		if (value == NULL || values[c] != NULL)
+			datalog->all_asked = false;
+		else
+		{
+			values[c] = value;
+			any = true;
+		}
+	}
+	if (any)
+		gpucol_datalog_ask(datalog->execution.program, datalog->relation, values);
+}
+
+GpucolDatalog *
+gpucol_datalog_open(const char *program, const char *output, TupleDesc desc, int nconditions,
+					const GpucolDatalogCondition *conditions)
+{
+	GpucolDatalog *datalog = palloc0(sizeof(GpucolDatalog));
+	Execution  *execution = &datalog->execution;
+	DatalogRelation *relation;
+	ListCell   *lc;
+
+	prepare(execution, program);
+	datalog->relation = relation = find_output(execution->program, output);
+	if (desc->natts != relation->arity)
+		ereport(ERROR,
+				(errcode(ERRCODE_DATATYPE_MISMATCH),
+				 errmsg("the query asks for another number of columns than relation \"%s\" has",
+						relation->name),
+				 errdetail("The relation has %d, the column list of the query %d.",
+						   relation->arity, desc->natts)));
+	foreach(lc, execution->program->relations)
+		((DatalogRelation *) lfirst(lc))->output = false;
+	relation->needed = relation->output = true;
+	for (int c = 0; c < relation->arity; c++)
+		open_column(&datalog->columns[c], relation->attributes[c].type,
+					TupleDescAttr(desc, c)->atttypid, TupleDescAttr(desc, c)->atttypmod, NULL);
+	datalog->all_asked = true;
+	ask_for(datalog, nconditions, conditions);
+	start(execution);
+	if (execution->program->answer != NULL)
+		datalog->relation = execution->program->answer;
+	MemoryContextSwitchTo(execution->caller);
+	return datalog;
+}
+
+bool
+gpucol_datalog_all_asked(const GpucolDatalog *datalog)
+{
+	return datalog->all_asked;
+}
+
+bool
+gpucol_datalog_fetch(GpucolDatalog *datalog, Datum *values)
+{
+	while (datalog->row == datalog->batch.nrows)
+	{
+		MemoryContext old = MemoryContextSwitchTo(datalog->execution.context);
+		bool		more = next_rows(&datalog->execution, datalog->relation, &datalog->batch);
+
+		MemoryContextSwitchTo(old);
+		datalog->row = 0;
+		if (!more)
+		{
+			datalog->batch.nrows = 0;
+			return false;
+		}
+	}
+	for (int c = 0; c < datalog->relation->arity; c++)
+		values[c] = make_datum(&datalog->execution, &datalog->columns[c],
+							   datalog->batch.columns[c][datalog->row]);
+	datalog->row++;
+	return true;
+}
+
+/* Has every value of the column a place in its type, whatever it is? */
+static bool
+takes_all(const OutputColumn *column)
+{
+	return column->type == DATALOG_SYMBOL || column->type == DATALOG_FLOAT ||
+		(column->type != DATALOG_UNSIGNED && column->target == INT8OID);
+}
+
+bool
+gpucol_datalog_summarise(GpucolDatalog *datalog, const bool *want, uint64 *nrows,
+						 GpucolRecSummary *columns)
+{
+	ErrorContextCallback callback = {
+		.previous = error_context_stack,.callback = name_rule,.arg = &datalog->execution
+	};
+	bool		needed[GPUCOL_REC_MAX_ARITY];
+	MemoryContext old;
+
+	for (int c = 0; c < datalog->relation->arity; c++)
+	{
+		if (datalog->columns[c].by_text)
+			return false;
+		needed[c] = want[c] || !takes_all(&datalog->columns[c]);
+	}
+	old = MemoryContextSwitchTo(datalog->execution.context);
+	error_context_stack = &callback;
+	*nrows = gpucol_recursion_summarise(datalog->execution.recursion, datalog->relation->number,
+										needed, columns);
+	error_context_stack = callback.previous;
+	for (int c = 0; c < datalog->relation->arity; c++)
+		if (!takes_all(&datalog->columns[c]) && columns[c].count > 0)
+		{
+			(void) make_datum(&datalog->execution, &datalog->columns[c], columns[c].min);
+			(void) make_datum(&datalog->execution, &datalog->columns[c], columns[c].max);
+		}
+	MemoryContextSwitchTo(old);
+	return true;
+}
+
+void
+gpucol_datalog_progress(const GpucolDatalog *datalog, GpucolRecProgress *progress)
+{
+	gpucol_recursion_progress(datalog->execution.recursion, progress);
+}
+
+void
+gpucol_datalog_close(GpucolDatalog *datalog)
+{
+	MemoryContext old = MemoryContextSwitchTo(datalog->execution.context);
+
+	datalog->execution.caller = old;
+	finish(&datalog->execution);
+	pfree(datalog);
 }
 
 /*
@@ -466,35 +647,27 @@ store_row(void *context, Datum *values, bool *nulls)
 Datum
 gpucol_datalog(PG_FUNCTION_ARGS)
 {
-	char	   *source = text_to_cstring(PG_GETARG_TEXT_PP(0));
-	char	   *output = text_to_cstring(PG_GETARG_TEXT_PP(1));
 	ReturnSetInfo *info = (ReturnSetInfo *) fcinfo->resultinfo;
-	Execution	execution = {0};
-	OutputColumn columns[GPUCOL_REC_MAX_ARITY];
-	DatalogRelation *relation;
-	ListCell   *lc;
-	int			c;
+	Datum		values[GPUCOL_REC_MAX_ARITY];
+	bool		nulls[GPUCOL_REC_MAX_ARITY] = {false};
+	GpucolDatalog *datalog;
+	MemoryContext row_context;
+	MemoryContext old;
 
 	InitMaterializedSRF(fcinfo, MAT_SRF_USE_EXPECTED_DESC);
-	prepare(&execution, source);
-	relation = find_output(execution.program, output);
-	if (info->setDesc->natts != relation->arity)
-		ereport(ERROR,
-				(errcode(ERRCODE_DATATYPE_MISMATCH),
-				 errmsg("the query asks for another number of columns than relation \"%s\" has",
-						relation->name),
-				 errdetail("The relation has %d, the column list of the query %d.",
-						   relation->arity, info->setDesc->natts)));
-	foreach(lc, execution.program->relations)
-		((DatalogRelation *) lfirst(lc))->output = false;
-	relation->needed = relation->output = true;
-	for (c = 0; c < relation->arity; c++)
-		open_column(&columns[c], relation->attributes[c].type,
-					TupleDescAttr(info->setDesc, c)->atttypid,
-					TupleDescAttr(info->setDesc, c)->atttypmod, NULL);
-	start(&execution);
-	send_rows(&execution, relation, columns, store_row, info);
-	finish(&execution);
+	datalog = gpucol_datalog_open(text_to_cstring(PG_GETARG_TEXT_PP(0)),
+								  text_to_cstring(PG_GETARG_TEXT_PP(1)), info->setDesc, 0, NULL);
+	row_context = AllocSetContextCreate(CurrentMemoryContext, "gpucol datalog row",
+										ALLOCSET_DEFAULT_SIZES);
+	old = MemoryContextSwitchTo(row_context);
+	while (gpucol_datalog_fetch(datalog, values))
+	{
+		tuplestore_putvalues(info->setResult, info->setDesc, values, nulls);
+		MemoryContextReset(row_context);
+	}
+	MemoryContextSwitchTo(old);
+	MemoryContextDelete(row_context);
+	gpucol_datalog_close(datalog);
 	return (Datum) 0;
 }
 

@@ -84,6 +84,14 @@ extern const CustomPathMethods gpucol_recursive_scan_path_methods;
 /* Also known by name to what makes its plan (recursion/plan/path_scan.c). */
 extern const CustomScanMethods gpucol_recursive_scan_scan_methods;
 
+/* The scan of gpucol.datalog (recursion/plan/path_datalog.c, recursion/exec/datalog.c). */
+extern const CustomPathMethods gpucol_datalog_path_methods;
+extern const CustomScanMethods gpucol_datalog_scan_methods;
+
+/* gpucol_recursive_summarise of a GpucolDatalog, of the rows that pass its conditions. */
+extern uint64 gpucol_datalog_node_summarise(PlanState *state, const bool *want,
+											GpucolRecSummary *columns);
+
 /* Make the nodes known, for plans that are read from text. */
 extern void gpucol_recursive_register(void);
 

@@ -252,6 +252,12 @@ consider_recursion(PlannerInfo *root, UpperRelationKind stage,
 
 	if (previous_create_upper_paths)
 		previous_create_upper_paths(root, stage, input_rel, output_rel, extra);
+	if (stage == UPPERREL_GROUP_AGG && input_rel->reloptkind == RELOPT_BASEREL &&
+		input_rel->rtekind == RTE_FUNCTION && ((GroupPathExtraData *) extra)->patype !=
+		PARTITIONWISE_AGGREGATE_PARTIAL)
+		(void) gpucol_recursive_add_agg(root, input_rel, output_rel,
+										gpucol_fallback_path(output_rel),
+										(List *) ((GroupPathExtraData *) extra)->havingQual);
 	if (stage != UPPERREL_SETOP || list_length(output_rel->pathlist) != 1 ||
 		!IsA(linitial(output_rel->pathlist), RecursiveUnionPath))
 		return;
@@ -268,7 +274,11 @@ consider_filters(PlannerInfo *root, RelOptInfo *rel, Index rti,
 {
 	if (previous_set_rel_pathlist)
 		previous_set_rel_pathlist(root, rel, rti, rte);
-	if (rte->rtekind != RTE_CTE || IS_DUMMY_REL(rel))
+	if (IS_DUMMY_REL(rel))
+		return;
+	if (rte->rtekind == RTE_FUNCTION)
+		gpucol_datalog_add_scan(root, rel, rte);
+	if (rte->rtekind != RTE_CTE)
 		return;
 	gpucol_recursive_push_filters(root, rel);
 	gpucol_recursive_add_scan(root, rel);

@@ -307,6 +307,18 @@ describe_aggregate(const Aggref *aggref, Index relid)
 						  (int) aggref->aggtype);
 }
 
+/* Can the aggregate of a program's relation be made of rows, where the engine cannot? */
+static bool
+summarises_rows(const Aggref *aggref, const List *described)
+{
+	Oid			type;
+
+	if (linitial_int(described) == GPUCOL_REC_COUNT)
+		return true;
+	type = exprType(linitial(pull_var_clause((Node *) aggref->args, 0)));
+	return type == INT4OID || type == INT8OID;
+}
+
 bool
 gpucol_recursive_add_agg(PlannerInfo *root, RelOptInfo *input_rel,
 						 RelOptInfo *output_rel, Path *ordinary, List *having)
@@ -314,6 +326,7 @@ gpucol_recursive_add_agg(PlannerInfo *root, RelOptInfo *input_rel,
 	Query	   *parse = root->parse;
 	int			plan_id;
 	CustomScan *scan;
+	CustomPath *datalog;
 	CustomPath *path;
 	List	   *aggrefs = NIL;
 	List	   *aggs = NIL;
@@ -323,8 +336,10 @@ gpucol_recursive_add_agg(PlannerInfo *root, RelOptInfo *input_rel,
 		parse->groupingSets != NIL || !parse->hasAggs)
 		return false;
 	scan = gpucol_recursive_find(root, input_rel, &plan_id);
-	if (scan == NULL || ordinary == NULL ||
-		gpucol_recursive_conditions(scan, input_rel) != NIL ||
+	datalog = gpucol_datalog_path_of(input_rel);
+	if (ordinary == NULL ||
+		(scan != NULL ? gpucol_recursive_conditions(scan, input_rel) != NIL :
+		 datalog == NULL || !gpucol_datalog_asks_all(datalog)) ||
 		collect_aggrefs((Node *) output_rel->reltarget->exprs, &aggrefs) ||
 		collect_aggrefs((Node *) having, &aggrefs))
 		return false;
@@ -332,7 +347,7 @@ gpucol_recursive_add_agg(PlannerInfo *root, RelOptInfo *input_rel,
 	{
 		List	   *agg = describe_aggregate(lfirst(lc), input_rel->relid);
 
-		if (agg == NIL)
+		if (agg == NIL || (scan == NULL && !summarises_rows(lfirst(lc), agg)))
 			return false;
 		aggs = lappend(aggs, agg);
 	}
@@ -343,6 +358,11 @@ gpucol_recursive_add_agg(PlannerInfo *root, RelOptInfo *input_rel,
 	path->path.rows = 1;
 	/* never run; it tells the planner which parameters the result depends on */
 	path->custom_paths = list_make1(ordinary);
+	if (scan == NULL)
+	{
+		path->custom_paths = lappend(path->custom_paths, datalog);
+		plan_id = 0;
+	}
 	path->custom_private = list_make4(makeInteger(plan_id), aggrefs, aggs, having);
 	path->methods = &gpucol_recursive_agg_path_methods;
 	output_rel->pathlist = list_make1(path);

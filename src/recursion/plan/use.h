@@ -55,6 +55,16 @@ extern bool gpucol_recursive_add_agg(PlannerInfo *root, RelOptInfo *input_rel,
 									 RelOptInfo *output_rel, Path *ordinary,
 									 List *having);
 
+/*
+ * If the relation is gpucol.datalog in FROM: make GpucolDatalog its only path
+ * (recursion/plan/path_datalog.c).  For set_rel_pathlist_hook.
+ */
+extern void gpucol_datalog_add_scan(PlannerInfo *root, RelOptInfo *rel, RangeTblEntry *rte);
+
+/* That path of a relation, or NULL; is its program asked for all conditions of the relation? */
+extern CustomPath *gpucol_datalog_path_of(RelOptInfo *rel);
+extern bool gpucol_datalog_asks_all(const CustomPath *path);
+
 /* Install the planner hooks (path.c), behind those of the main building. */
 extern void gpucol_recursive_install_hooks(void);
 
