@@ -632,7 +632,12 @@ gpucol_cpu_agg_update(GpucolCpuWorker *worker, const GpucolCpuVector *vector)
 		gpucol_cpu_dense_plain(worker, groups, vector, &done);
 	if (done)
 		return GPUCOL_OK;
-	if (run->program->filter == GPUCOL_NO_REG && run->join.nprobes == 0)
+	if (dense && gpucol_cpu_dense_whole(worker, vector))
+	{
+		worker->full = true;
+		worker->nsel = GPUCOL_VECTOR_VALUES;
+	}
+	else if (run->program->filter == GPUCOL_NO_REG && run->join.nprobes == 0)
 		gpucol_cpu_expr_select(worker);
 	if (worker->nsel == 0)
 		return GPUCOL_OK;

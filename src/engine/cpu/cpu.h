@@ -867,6 +867,7 @@ extern GpucolStatus gpucol_cpu_dense_close(GpucolRun *run);
 extern GpucolStatus gpucol_cpu_dense_end(GpucolRun *run);
 
 /* Is state number `acc` advanced by engine/cpu/dense.c in this segment? */
+extern bool gpucol_cpu_dense_whole(const GpucolCpuWorker *worker, const GpucolCpuVector *vector);
 extern bool gpucol_cpu_dense_has(const GpucolRun *run, int acc);
 
 /* Advance those states of the only group; *done if that was all. */

@@ -133,6 +133,25 @@ has_instructions(const GpucolRun *run)
 	return false;
 }
 
+/*
+ * Is everything computed without an error whatever the row, and in channels?  Then a vector most
+ * of whose rows pass is computed as a whole, and the rest goes to a slot that nobody empties.
+ */
+static bool
+may_take_whole(const GpucolRun *run, const GpucolCpuDense *plan)
+{
+	if (run->program->filter != GPUCOL_NO_REG || run->join.nprobes > 0 || run->join.part != NULL)
+		return false;
+	for (int a = 0; a < run->agg.naccs; a++)
+		if (!plan->acc[a])
+			return false;
+	for (int i = 0; i < run->program->ninstrs; i++)
+		if (run->code.instrs[i].op > GPUCOL_OP_CONST_B &&
+			!run->digest.bounds[run->code.instrs[i].dst].safe)
+			return false;
+	return true;
+}
+
 /* A cleared plan that is not the current one. */
 static GpucolCpuDense *
 spare_plan(GpucolRun *run)
@@ -165,6 +184,8 @@ gpucol_cpu_dense_open(GpucolRun *run)
 	}
 	else if (!gpucol_cpu_dense_plan(run, plan, &kept))
 		plan = NULL;
+	else
+		plan->whole = may_take_whole(run, plan);
 	if (plan == NULL || !kept || !same_meaning(run->agg.dense, plan))
 	{
 		status = flush_all(run);
@@ -247,8 +268,9 @@ fit_arrays(GpucolRun *run, GpucolCpuGroups *groups)
 	if (groups->meaning != run->agg.dense_meaning)
 	{
 		gpucol_cpu_free(run, groups->channels);
+		/* one more, of rows that do not pass */
 		groups->channels = gpucol_cpu_alloc0(run, sizeof(uint64_t) * plan->copies *
-											 (size_t) plan->nchannels * plan->nslots);
+											 (size_t) plan->nchannels * (plan->nslots + (size_t) 1));
 		if (groups->channels == NULL)
 			return GPUCOL_OUT_OF_MEMORY;
 		groups->meaning = run->agg.dense_meaning;
@@ -415,6 +437,22 @@ add_value_keys(GpucolCpuWorker *worker, uint32_t *slots)
 		add_values(values, n, key->base, key->nullable && reg->nulls == NULL ? last - 1 : last,
 				   key->stride, slots);
 	}
+}
+
+bool
+gpucol_cpu_dense_whole(const GpucolCpuWorker *worker, const GpucolCpuVector *vector)
+{
+	return worker->run->agg.dense->whole && vector->nrows == GPUCOL_VECTOR_VALUES &&
+		worker->live >= GPUCOL_VECTOR_VALUES / 4 * 3;
+}
+
+/* Send rows of a vector taken as a whole that do not pass to a slot of their own. */
+static void
+send_away(const uint32_t *mask, uint32_t slot, uint32_t *slots)
+{
+	for (uint32_t w = 0; w < GPUCOL_LANES; w++)
+		for (uint32_t bits = ~mask[w]; bits != 0; bits &= bits - 1)
+			slots[w * 32 + (uint32_t) __builtin_ctz(bits)] = slot;
 }
 
 /* Turn slots into places of their copies. */
@@ -652,6 +690,8 @@ gpucol_cpu_dense_group(GpucolCpuWorker *worker, GpucolCpuGroups *groups,
 	if (!worker->full && worker->run->join.nprobes == 0)
 		gather_slots(worker->sel, worker->nsel, slots);
 	add_value_keys(worker, slots);
+	if (plan->whole && worker->full && worker->live < worker->nsel)
+		send_away(worker->mask, plan->nslots, slots);
 	spread_slots(slots, worker->nsel, plan->copies, (uint32_t) plan->nchannels, places);
 	for (int a = 0; a < plan->nargs; a++)
 		update_arg(worker, plan, &plan->args[a], vector, groups->channels, places);

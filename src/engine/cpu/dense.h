@@ -78,6 +78,7 @@ struct GpucolCpuDense
 	uint32_t	copies;
 	uint64_t	flush_rows;		/* rows that channels can take */
 	bool		all;			/* no state and no instruction is left to others */
+	bool		whole;			/* rows that do not pass may be computed with, too */
 	bool		acc[];			/* by state: is it advanced here? */
 };
 
