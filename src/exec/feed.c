@@ -9,7 +9,8 @@
  * delivered, its rows are sorted, equal ones dropped, and the functions called for them,
  * so that only one group's state exists at a time.  Rows that sort as equals stay in the
  * order of the table.  Of rows that DISTINCT compares and whose bytes are the same only the
- * first is sorted.
+ * first is sorted; where the order is nothing to the aggregate (sums, counts), equal values are
+ * found by their hash and none is sorted.
  *
  *-------------------------------------------------------------------------
  */
@@ -21,6 +22,7 @@
 #include "nodes/nodeFuncs.h"
 #include "optimizer/optimizer.h"
 #include "utils/datum.h"
+#include "utils/fmgroids.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
 #include "utils/sortsupport.h"
@@ -70,6 +72,8 @@ typedef struct Feeder
 	SortSupport sorts;
 	int			ndistinct;		/* the first sort arguments, */
 	FmgrInfo   *equal;			/* by their equality */
+	bool		hashed;			/* one argument, of an aggregate to which order is nothing: */
+	FmgrInfo	hash;			/* by the hash that belongs to the equality */
 
 	GpucolFeedState *states;			/* by group, unless it keeps */
 	uint32		nstates;
@@ -96,6 +100,33 @@ typedef struct Input
 	bool	  **isnull;
 	bool	   *pass;			/* NULL: all rows */
 } Input;
+
+/* Aggregates that come out the same in any order of their values. */
+static const Oid orderless[] = {
+	F_COUNT_ANY, F_SUM_INT2, F_SUM_INT4, F_SUM_INT8, F_SUM_NUMERIC, F_SUM_MONEY,
+	F_AVG_INT2, F_AVG_INT4, F_AVG_INT8, F_AVG_NUMERIC, F_BIT_XOR_INT2, F_BIT_XOR_INT4, F_BIT_XOR_INT8
+};
+
+/* May repeated values be found by a hash, and the others be left as they come? */
+static bool
+find_hash(Feeder *f, const SortGroupClause *clause)
+{
+	Aggref	   *agg = f->fed->agg;
+	Oid			hash;
+	Oid			other;
+
+	if (list_length(agg->aggdistinct) != 1 || list_length(agg->args) != 1 ||
+		!get_op_hash_functions(clause->eqop, &hash, &other))
+		return false;
+	for (int i = 0; i < (int) lengthof(orderless); i++)
+	{
+		if (orderless[i] != agg->aggfnoid)
+			continue;
+		fmgr_info(hash, &f->hash);
+		return true;
+	}
+	return false;
+}
 
 /* By what rows are sorted, and which are equal. */
 static void
@@ -128,6 +159,7 @@ init_sort(Feeder *f)
 			fmgr_info(get_opcode(clause->eqop), &f->equal[i]);
 	}
 	f->ndistinct = agg->aggdistinct != NIL ? f->nsort : 0;
+	f->hashed = f->ndistinct == 1 && find_hash(f, linitial(clauses));
 }
 
 /* How an argument is had. */
@@ -560,10 +592,15 @@ equal_rows(Feeder *f, uint32 x, uint32 y)
 
 /* The hash of the bytes that DISTINCT compares, and whether those of two kept rows are the same. */
 static uint64
-hash_image(const Feeder *f, uint32 row)
+hash_image(Feeder *f, uint32 row)
 {
 	uint64		hash = 0;
+	int			only = f->sort_args[0];
 
+	if (f->hashed)
+		return gpucol_hash_mix(hash, f->kept.isnull[only][row] ? UINT64_MAX :
+							   DatumGetUInt32(FunctionCall1Coll(&f->hash, f->sorts[0].ssup_collation,
+																f->kept.values[only][row])));
 	for (int i = 0; i < f->ndistinct; i++)
 	{
 		int			arg = f->sort_args[i];
@@ -575,8 +612,10 @@ hash_image(const Feeder *f, uint32 row)
 }
 
 static bool
-same_image(const Feeder *f, uint32 x, uint32 y)
+same_image(Feeder *f, uint32 x, uint32 y)
 {
+	if (f->hashed)
+		return equal_rows(f, x, y);
 	for (int i = 0; i < f->ndistinct; i++)
 	{
 		int			arg = f->sort_args[i];
@@ -590,9 +629,9 @@ same_image(const Feeder *f, uint32 x, uint32 y)
 	return true;
 }
 
-/* Leave out rows whose bytes an earlier one has; returns how many are left. */
+/* Leave out rows whose bytes, or values, an earlier one has; returns how many are left. */
 static uint64
-drop_repeated(const Feeder *f, uint32 *rows, uint64 n)
+drop_repeated(Feeder *f, uint32 *rows, uint64 n)
 {
 	GpucolHashTable table = {0};
 	uint64		left = 0;
@@ -637,16 +676,19 @@ aggregate_kept(GpucolFeed *feed, Feeder *f, uint32 group, bool *isnull)
 	uint64		n = f->kept.starts[group + 1] - f->kept.starts[group];
 	GpucolFeedState state;
 	Datum		result;
+	bool		distinct;
 
-	if (f->ndistinct > 0 && n >= HASHED_ROWS)
+	distinct = f->ndistinct > 0 && n >= HASHED_ROWS;
+	if (distinct)
 		n = drop_repeated(f, rows, n);
-	if (f->nsort > 0 && n > 1)
+	distinct &= f->hashed;
+	if (f->nsort > 0 && n > 1 && !distinct)
 		qsort_arg(rows, n, sizeof(uint32), compare_rows, f);
 	gpucol_feed_call_enter(feed->aggstate, &f->call, feed->group);
 	gpucol_feed_call_start(feed->aggstate, &f->call, feed->group, &state);
 	for (uint64 i = 0; i < n; i++)
 	{
-		if (f->ndistinct > 0 && i > 0 && equal_rows(f, rows[i - 1], rows[i]))
+		if (f->ndistinct > 0 && i > 0 && !distinct && equal_rows(f, rows[i - 1], rows[i]))
 			continue;
 		pass_arguments(f, f->kept.values, f->kept.isnull, rows[i]);
 		gpucol_feed_call_advance(feed->aggstate, &f->call, &state);
