@@ -155,6 +155,14 @@ gpucol_compat_bitmap_each(TIDBitmap *bitmap, void (*each) (ItemPointer, void *),
 						 false))
 #endif
 
+/* May rows go that an old snapshot sees, which then raises an error when it reads their page? */
+#if PG_VERSION_NUM < 170000
+#include "utils/snapmgr.h"
+#define gpucol_compat_snapshots_expire()	OldSnapshotThresholdActive()
+#else
+#define gpucol_compat_snapshots_expire()	false
+#endif
+
 /* An index's VACUUM is told of the table from 16 on. */
 #if PG_VERSION_NUM >= 160000
 #define gpucol_compat_set_heaprel(info, rel)	((info).heaprel = (rel))

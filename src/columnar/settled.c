@@ -12,12 +12,13 @@
 #include "access/xlog.h"
 
 #include "columnar/settled.h"
+#include "compat.h"
 
 bool
 gpucol_settled_possible(Relation rel, Snapshot snapshot)
 {
 	return snapshot->snapshot_type == SNAPSHOT_MVCC && !IsolationIsSerializable() &&
-		RelationNeedsWAL(rel);
+		RelationNeedsWAL(rel) && !gpucol_compat_snapshots_expire();
 }
 
 /*

@@ -22,7 +22,8 @@
 /*
  * May what a snapshot sees of a relation be kept for later ones at all?  Serializable
  * transactions must look for themselves, for their predicate locks; relations that
- * are not WAL-logged have no LSNs to go by.
+ * are not WAL-logged have no LSNs to go by.  Where snapshots may expire (old_snapshot_threshold)
+ * nothing is kept: who comes to a page with one must see that it has changed.
  */
 extern bool gpucol_settled_possible(Relation rel, Snapshot snapshot);
 
