@@ -71,4 +71,28 @@ SELECT d FROM differ('SELECT k, count(*) FROM facts GROUP BY k ORDER BY count(*)
 SELECT d FROM differ('SELECT DISTINCT k, t FROM facts ORDER BY k DESC NULLS LAST, t LIMIT 10', 'GpucolAgg') d WHERE d IS NOT NULL;
 SELECT d FROM differ('SELECT upper(t), count(*) FROM facts GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT 10', 'GpucolAgg') d WHERE d IS NOT NULL;
 SELECT d FROM differ('SELECT f.k, g.d, count(*) FROM facts f JOIN facts g ON f.id = g.id GROUP BY 1, 2 ORDER BY 3 DESC, 1, 2 LIMIT 10', 'GpucolAgg') d WHERE d IS NOT NULL;
+-- any groups: the rows of those that are returned are all in them, wherever they are
+SET gpucol.segment_rows = 2048;
+CREATE TABLE spread (id int, u int8, v int, t text, f float8) USING gpucol;
+INSERT INTO spread SELECT i, NULLIF(i * 7919 % 3001, 5) * 5000000000, i % 7, 'phrase ' || i % 11, i / 16.0 FROM generate_series(1, 40000) i;
+INSERT INTO spread SELECT i, NULLIF(i * 7919 % 3001, 5) * 5000000000, i % 7, 'phrase ' || i % 13, i / 16.0 FROM generate_series(1, 900) i;
+RESET gpucol.segment_rows;
+CREATE TABLE heap_spread AS TABLE spread;
+EXPLAIN (COSTS OFF) SELECT u, t, count(*) FROM spread GROUP BY u, t LIMIT 10;
+CREATE FUNCTION any_groups(keys text, rest text, OUT ours int, OUT missing int) LANGUAGE plpgsql AS $$
+DECLARE
+	query text := format('SELECT %s, count(*) AS n, sum(id) AS s, count(DISTINCT v) AS d, min(t) AS least, sum(f) AS fs FROM spread GROUP BY %1$s', keys);
+BEGIN
+	EXECUTE format('CREATE TEMP TABLE ours AS %s LIMIT %s', query, rest);
+	SET LOCAL gpucol.pushdown = forbid;
+	EXECUTE format('SELECT (SELECT count(*) FROM ours), (SELECT count(*) FROM (TABLE ours EXCEPT ALL %s) x)',
+		replace(query, 'spread', 'heap_spread')) INTO ours, missing;
+	SET LOCAL gpucol.pushdown = require;
+	DROP TABLE ours;
+END $$;
+SET gpucol.pushdown = require;
+SELECT threads, keys, rest, a.* FROM unnest('{1,2,4}'::text[]) threads, set_config('gpucol.cpu_threads', threads, false),
+	unnest('{u,"u, t","t, u, v","u, f","t, f"}'::text[]) keys, unnest('{10,"300 OFFSET 7","5 OFFSET 1200"}'::text[]) rest, any_groups(keys, rest) a ORDER BY 1, 2, 3;
+RESET gpucol.pushdown;
+RESET gpucol.cpu_threads;
 DROP SCHEMA agg_first CASCADE;

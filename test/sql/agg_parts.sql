@@ -43,6 +43,7 @@ SELECT a.* FROM compare('SELECT k, sum(f), avg(f), count(DISTINCT t), min(t), ma
 SELECT a.* FROM compare('SELECT k, count(*) FILTER (WHERE v > 3), sum(d * v), avg(d), stddev(v) FROM t WHERE g <> 5 GROUP BY k HAVING count(*) > 1') a;
 SELECT a.* FROM compare('SELECT id, sum(v) AS s FROM t GROUP BY id ORDER BY 2 DESC, 1 LIMIT 50') a;
 SELECT a.* FROM compare('SELECT DISTINCT t, v FROM t') a;
+SELECT a.* FROM compare('SELECT t, regr_count(v, f), covar_pop(v, id)::numeric(20,3), regr_avgx(f, v)::numeric(20,3) FROM t WHERE f <> ''NaN'' GROUP BY t') a;
 -- keys that PostgreSQL evaluates, and texts that its groups keep
 SELECT a.rows, a.equal FROM compare('SELECT initcap(t), min(t), max(t), count(*) FROM t GROUP BY 1') a;
 SELECT a.rows, a.equal FROM compare('SELECT id, v, grouping(id), sum(d) FROM t GROUP BY ROLLUP (id, v)') a;

@@ -290,7 +290,7 @@ gpucol_cpu_agg_init(GpucolRun *run)
 	for (int w = 0; w < run->nworkers; w++)
 	{
 		run->workers[w].moved = gpucol_cpu_alloc(run, sizeof(uint16_t) *
-												 (program->nkeys + 2u * (unsigned) run->agg.naccs + 1));
+												 (program->nkeys + 3u * (unsigned) run->agg.naccs + 1));
 		if (run->workers[w].moved == NULL)
 			return GPUCOL_OUT_OF_MEMORY;
 		run->workers[w].keys = gpucol_cpu_alloc(run, sizeof(uint64_t) * run->agg.key_words *
@@ -407,9 +407,8 @@ gpucol_cpu_agg_next(GpucolRun *run, GpucolResult *out)
 
 	if (!run->agg.merged)
 	{
-		do
-			status = gpucol_cpu_source_step(run);
-		while (status == GPUCOL_OK);
+		while ((status = gpucol_cpu_source_step(run)) == GPUCOL_OK)
+			gpucol_cpu_first_settle(run);
 		if (status == GPUCOL_END)
 			status = gpucol_cpu_agg_merge_parts(run);
 		if (status != GPUCOL_OK)

@@ -126,4 +126,22 @@ extern GpucolStatus gpucol_cpu_products_merge(GpucolCpuFloatProducts *a,
 /* engine/cpu/agg_merge.c: merge all partitions of the run, in order, into the first. */
 extern GpucolStatus gpucol_cpu_agg_merge_parts(GpucolRun *run);
 
+#define GPUCOL_CPU_SETTLED_SHIFT 52		/* of a hash, to its bit */
+
+/*
+ * engine/cpu/first.c: leave out of the merged groups those that are not wanted.  Before, between
+ * windows: settle for the first groups that there are, where any will do; may a row with this hash
+ * of its integer keys, NULL as 0, be of them?
+ */
+extern void gpucol_cpu_first_select(GpucolRun *run);
+extern void gpucol_cpu_first_settle(GpucolRun *run);
+
+GPUCOL_CPU_INLINE bool
+gpucol_cpu_is_settled(const GpucolRun *run, uint64_t hash)
+{
+	uint64_t	bit = hash >> GPUCOL_CPU_SETTLED_SHIFT;
+
+	return run->agg.settled[bit / 64] >> bit % 64 & 1;
+}
+
 #endif							/* GPUCOL_ENGINE_CPU_AGG_H */

@@ -13,6 +13,7 @@
 #include "engine/cpu/dense.h"
 #include "engine/cpu/select.h"
 #include "kernel/bitpack.h"
+#include "kernel/hash.h"
 
 /* A vector of numbers up to this one has a sum in int64. */
 #define SMALL_INT	(INT64_C(1) << 52)
@@ -588,21 +589,30 @@ is_moved(const uint16_t *moved, int n, uint16_t reg)
 	return reg == GPUCOL_NO_REG;
 }
 
-/* Keep the selected rows whose group is of the part that is made. */
+/* Register i of those that an aggregation reads behind its expressions, or GPUCOL_NO_REG. */
+static uint16_t
+read_register(const GpucolRun *run, int i)
+{
+	const GpucolCpuAcc *acc;
+
+	if (i < run->program->nkeys)
+		return run->code.keys[i];
+	i -= run->program->nkeys;
+	acc = &run->agg.accs[i / 3];
+	return i % 3 == 0 ? acc->arg : i % 3 == 1 ? acc->filter :
+		acc->op == GPUCOL_CPU_ACC_PRODUCTS ? acc->order : GPUCOL_NO_REG;
+}
+
+/* Keep n of the selected rows: those of at[]. */
 static void
-keep_part(GpucolCpuWorker *worker)
+keep_rows(GpucolCpuWorker *worker, const uint16_t *at, uint32_t n)
 {
 	const GpucolRun *run = worker->run;
-	uint16_t	at[GPUCOL_SELECT_ROOM];
-	uint32_t	n = gpucol_cpu_part_keep(worker, run->code.keys, run->program->nkeys, run->join.part,
-										 at, gpucol_select_all(worker->nsel, at));
 	int			nmoved = 0;
 
-	for (int i = 0; i < run->program->nkeys + 2 * run->agg.naccs; i++)
+	for (int i = 0; i < run->program->nkeys + 3 * run->agg.naccs; i++)
 	{
-		int			a = (i - run->program->nkeys) / 2;
-		uint16_t	reg = i < run->program->nkeys ? run->code.keys[i] :
-			(i - run->program->nkeys) % 2 == 0 ? run->agg.accs[a].arg : run->agg.accs[a].filter;
+		uint16_t	reg = read_register(run, i);
 
 		if (is_moved(worker->moved, nmoved, reg))
 			continue;
@@ -614,6 +624,44 @@ keep_part(GpucolCpuWorker *worker)
 		worker->sel[j] = worker->full ? at[j] : worker->sel[at[j]];
 	worker->full = false;
 	worker->nsel = n;
+}
+
+/* Keep the selected rows whose group is of the part that is made. */
+static void
+keep_part(GpucolCpuWorker *worker)
+{
+	const GpucolRun *run = worker->run;
+	uint16_t	at[GPUCOL_SELECT_ROOM];
+	uint32_t	n = gpucol_cpu_part_keep(worker, run->code.keys, run->program->nkeys, run->join.part,
+										 at, gpucol_select_all(worker->nsel, at));
+
+	keep_rows(worker, at, n);
+}
+
+/* Keep those that may be of the groups that were settled for. */
+static void
+keep_settled(GpucolCpuWorker *worker)
+{
+	const GpucolRun *run = worker->run;
+	uint64_t   *hashes = worker->hashes;
+	uint16_t	at[GPUCOL_SELECT_ROOM];
+	uint32_t	n = 0;
+
+	memset(hashes, 0, sizeof(uint64_t) * worker->nsel);
+	for (int k = 0; k < run->program->nkeys; k++)
+	{
+		const GpucolCpuReg *reg = &worker->regs[run->code.keys[k]];
+
+		for (uint32_t j = 0; j < worker->nsel && reg->cls == GPUCOL_CLASS_I; j++)
+			hashes[j] = gpucol_hash_mix(hashes[j], reg->nulls != NULL && reg->nulls[j] ? 0 :
+										(uint64_t) reg->v.i[j]);
+	}
+	for (uint32_t j = 0; j < worker->nsel; j++)
+	{
+		at[n] = (uint16_t) j;
+		n += gpucol_cpu_is_settled(run, hashes[j]);
+	}
+	keep_rows(worker, at, n);
 }
 
 /* Group the passing rows of a vector and advance every state. */
@@ -646,6 +694,10 @@ gpucol_cpu_agg_update(GpucolCpuWorker *worker, const GpucolCpuVector *vector)
 		return status;
 	if (run->join.part != NULL)
 		keep_part(worker);
+	if (run->agg.settled != NULL && !dense)
+		keep_settled(worker);
+	if (worker->nsel == 0)
+		return GPUCOL_OK;
 	if (dense && run->program->nkeys > 0)
 		status = gpucol_cpu_dense_group(worker, groups, vector);
 	else if (run->program->nkeys == 0)

@@ -510,6 +510,7 @@ typedef struct GpucolCpuAggregation
 	uint64_t	dense_layout;	/* changes with the meaning of slots, */
 	uint64_t	dense_meaning;	/* and with that of channels */
 	const GpucolFirst *first;	/* which groups are wanted; NULL: all */
+	uint64_t   *settled;		/* bits of hashes that they have; NULL: any */
 	bool		merged;
 	int			next_part;		/* to deliver: table, */
 	uint32_t	next_group;		/* and group of it */
@@ -857,9 +858,6 @@ extern GpucolStatus gpucol_cpu_agg_merge(const GpucolRun *run, uint64_t *to,
  */
 extern bool gpucol_cpu_merge_pays(const GpucolRun *run);
 extern GpucolStatus gpucol_cpu_merge_all(GpucolRun *run);
-
-/* engine/cpu/first.c: leave out of the merged groups those that are not wanted. */
-extern void gpucol_cpu_first_select(GpucolRun *run);
 
 /* engine/cpu/dense.c: around each segment's windows, and after the last segment. */
 extern GpucolStatus gpucol_cpu_dense_open(GpucolRun *run);

@@ -14,9 +14,12 @@
  */
 #include "engine/cpu/agg.h"
 #include "kernel/float_order.h"
+#include "kernel/hash.h"
 
 #define PLACE_MAX ((__int128) (~(unsigned __int128) 0 >> 1))
 #define PLACE_MIN (-PLACE_MAX - 1)
+
+#define MOST_SETTLED 400		/* groups, of 4,096 bits */
 
 /* By which the order of doubles that are averages may differ from that of PostgreSQL's. */
 #define AVERAGE_MARGIN 32
@@ -399,6 +402,39 @@ pack_groups(const GpucolRun *run, uint32_t part, const uint8_t *kept)
 	groups->n = n;
 }
 
+/*
+ * Where any k groups will do, those that came first in the first table are as good as others:
+ * rows that cannot be of them, by their integer keys, need not be grouped from now on.  What the
+ * tables have of other groups is not all of them then, and is left out in the end, since the
+ * first table stays in its order and the others are merged into it.
+ */
+void
+gpucol_cpu_first_settle(GpucolRun *run)
+{
+	const GpucolFirst *wanted = run->agg.first;
+	const GpucolCpuGroups *groups = run->agg.parts[0];
+	bool		integers = false;
+
+	if (wanted == NULL || run->agg.settled != NULL || wanted->nkeys > 0 || wanted->ntests > 0 ||
+		wanted->all_ties || wanted->k == 0 || wanted->k > MOST_SETTLED || groups->n < wanted->k)
+		return;
+	for (int k = 0; k < run->program->nkeys; k++)
+		integers |= run->code.classes[run->code.keys[k]] == GPUCOL_CLASS_I;
+	if (integers)
+		run->agg.settled = gpucol_cpu_alloc0(run, (UINT64_C(1) << (64 - GPUCOL_CPU_SETTLED_SHIFT)) / 8);
+	for (uint32_t g = 0; g < wanted->k && run->agg.settled != NULL; g++)
+	{
+		const uint64_t *key = groups->keys + (size_t) g * run->agg.group_words;
+		uint64_t	hash = 0;
+
+		for (int k = 0; k < run->program->nkeys; k++)
+			if (run->code.classes[run->code.keys[k]] == GPUCOL_CLASS_I)
+				hash = gpucol_hash_mix(hash, key[key_word(run, k)]);
+		hash >>= GPUCOL_CPU_SETTLED_SHIFT;
+		run->agg.settled[hash / 64] |= UINT64_C(1) << hash % 64;
+	}
+}
+
 /* Leave out of the merged tables what is not wanted; without memory for that, nothing. */
 void
 gpucol_cpu_first_select(GpucolRun *run)
@@ -408,6 +444,11 @@ gpucol_cpu_first_select(GpucolRun *run)
 
 	if (run->agg.first == NULL || run->program->nkeys == 0)
 		return;
+	if (run->agg.settled != NULL)
+	{
+		run->agg.parts[0]->n = (uint32_t) run->agg.first->k;
+		return;
+	}
 	if (run->agg.first->k == 0)
 	{
 		for (int p = 0; p < run->agg.nparts; p++)

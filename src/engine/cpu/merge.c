@@ -227,7 +227,8 @@ gpucol_cpu_merge_pays(const GpucolRun *run)
 
 	for (int p = 0; p < run->agg.nparts; p++)
 		n += run->agg.parts[p]->n;
-	return run->agg.nparts >= MIN_THREADS && run->nworkers >= MIN_THREADS && run->agg.ndistinct == 0 &&
+	return run->agg.settled == NULL &&
+		run->agg.nparts >= MIN_THREADS && run->nworkers >= MIN_THREADS && run->agg.ndistinct == 0 &&
 		run->agg.nextremes == 0 && n >= MIN_GROUPS;
 }
 
