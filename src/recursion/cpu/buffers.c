@@ -46,6 +46,32 @@ gpucol_rec_table_shareable(const GpucolRecTable *table)
 		(table->arity == 1 && table->set != GPUCOL_REC_SET_BITS);
 }
 
+/*
+ * Add candidates for a bitmap: what it holds is left out at once.  Its bits change only while all
+ * threads decide together.
+ */
+static void
+offer_to_bits(const GpucolRecTable *table, GpucolRecBuffer *buffer, uint32_t n,
+			  const uint32_t *const *columns)
+{
+	uint32_t   *tuples = buffer->tuples + (size_t) buffer->n * 2;
+	uint64_t   *hash = buffer->hash + buffer->n;
+	uint32_t	kept = 0;
+	uint32_t	i;
+
+	for (i = 0; i < n; i++)
+	{
+		uint64_t	bit = columns[0][i] * table->domain + columns[1][i];
+
+		tuples[(size_t) kept * 2] = columns[0][i];
+		tuples[(size_t) kept * 2 + 1] = columns[1][i];
+		hash[kept] = gpucol_rec_mix(columns[0][i]);
+		kept += !(table->bits[bit / 64] >> (bit % 64) & 1);
+	}
+	memset(buffer->keep + buffer->n, 0, kept);
+	buffer->n += kept;
+}
+
 void
 gpucol_rec_table_offer(const GpucolRecTable *table, GpucolRecBuffer *buffer,
 					   uint32_t n, const uint32_t *const *columns)
@@ -56,15 +82,17 @@ gpucol_rec_table_offer(const GpucolRecTable *table, GpucolRecBuffer *buffer,
 	uint32_t	i;
 	int			c;
 
+	if (table->set == GPUCOL_REC_SET_BITS && table->arity == 2)
+	{
+		offer_to_bits(table, buffer, n, columns);
+		return;
+	}
 	for (c = 0; c < table->arity; c++)
 		for (i = 0; i < n; i++)
 			tuples[(size_t) i * table->arity + c] = columns[c][i];
 	if (table->set == GPUCOL_REC_SET_PAIRS)
 		for (i = 0; i < n; i++)
 			hash[i] = gpucol_rec_mix(gpucol_rec_set_pair(columns[0][i], columns[1][i]));
-	else if (table->set == GPUCOL_REC_SET_BITS)
-		for (i = 0; i < n; i++)
-			hash[i] = gpucol_rec_mix(columns[0][i]);
 	else if (table->set == GPUCOL_REC_SET_ROWS)
 		for (i = 0; i < n; i++)
 			hash[i] = gpucol_rec_set_hash(table, tuples + (size_t) i * table->arity);

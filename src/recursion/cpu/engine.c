@@ -394,12 +394,42 @@ kernel_runs(const GpucolRecRun *run)
 	return false;
 }
 
+/* Rows of an input from which on it is looked for duplicates. */
+#define MANY_ROWS	4096
+
+/*
+ * Drop what inputs hold twice, where a bitmap of all possible rows is small: joins then
+ * multiply no duplicates, which only a bag would keep.
+ */
+static GpucolStatus
+drop_duplicates(GpucolRecRun *run)
+{
+	const GpucolRecPlan *plan = run->plan;
+	uint64_t	domain = run->dictionary.nvalues;
+	uint32_t	i;
+
+	for (i = 0; i < plan->nrelations; i++)
+		if (is_derived(plan, i) && (plan->relations[i].flags & GPUCOL_REC_BAG))
+			return GPUCOL_OK;
+	for (i = 0; i < plan->nrelations; i++)
+	{
+		GpucolRecTable *table = &run->tables[i];
+
+		if (!is_derived(plan, i) && table->bag && table->arity == 2 &&
+			table->committed >= MANY_ROWS && domain * domain / 4 <= table->committed)
+			GPUCOL_REC_TRY(gpucol_rec_table_distinct(run, table, domain));
+	}
+	return GPUCOL_OK;
+}
+
 static GpucolStatus
 begin_stratum(GpucolRecRun *run)
 {
 	const GpucolRecStratum *stratum = current_stratum(run);
 	uint32_t	i;
 
+	if (run->stratum == 0)
+		GPUCOL_REC_TRY(drop_duplicates(run));
 	run->progress.stratum = run->stratum;
 	run->progress.method = "semi-naive";
 	run->stratum_rounds = 0;

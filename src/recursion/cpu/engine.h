@@ -253,6 +253,10 @@ extern GpucolStatus gpucol_rec_table_compact(GpucolRecRun *run,
 /* Is this row of a merging table the current one of its key? */
 extern bool gpucol_rec_table_current(const GpucolRecTable *table, uint64_t row);
 
+/* Drop the duplicates of a bag of pairs of ids below `domain`, before it is read. */
+extern GpucolStatus gpucol_rec_table_distinct(GpucolRecRun *run, GpucolRecTable *table,
+											  uint64_t domain);
+
 /* Turn the set into a bitmap over ids below `domain`. */
 extern GpucolStatus gpucol_rec_table_to_bits(GpucolRecRun *run,
 											 GpucolRecTable *table,

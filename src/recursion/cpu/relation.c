@@ -498,6 +498,33 @@ gpucol_rec_table_compact(GpucolRecRun *run, GpucolRecTable *table)
 }
 
 GpucolStatus
+gpucol_rec_table_distinct(GpucolRecRun *run, GpucolRecTable *table, uint64_t domain)
+{
+	size_t		size = (domain * domain + 63) / 64 * sizeof(uint64_t);
+	uint64_t   *bits = gpucol_budget_alloc_zeroed(&run->memory, size);
+	uint64_t	kept = 0;
+	uint64_t	row;
+
+	if (bits == NULL)
+		return GPUCOL_OUT_OF_MEMORY;
+	for (row = 0; row < table->committed; row++)
+	{
+		uint32_t	first = table->tuples[row * 2];
+		uint32_t	second = table->tuples[row * 2 + 1];
+		uint64_t	bit = first * domain + second;
+		uint64_t	known = bits[bit / 64] >> (bit % 64) & 1;
+
+		bits[bit / 64] |= UINT64_C(1) << (bit % 64);
+		table->tuples[kept * 2] = first;
+		table->tuples[kept * 2 + 1] = second;
+		kept += !known;
+	}
+	gpucol_budget_free(&run->memory, bits, size);
+	table->committed = table->end = kept;
+	return GPUCOL_OK;
+}
+
+GpucolStatus
 gpucol_rec_table_to_bits(GpucolRecRun *run, GpucolRecTable *table,
 						 uint64_t domain)
 {
