@@ -19,6 +19,9 @@
 /* Comparisons are spelt out for at most this many elements. */
 #define MAX_SPELT_OUT		64
 
+/* A power of ten that a mantissa is divided by. */
+#define MAX_SHIFT			36
+
 /* The elements of the array. */
 typedef struct Elements
 {
@@ -48,27 +51,65 @@ compare_int64(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* value IN (integers), NULL elements apart. */
+/*
+ * The integer that an element is among values: its own, or its mantissa at their scale.
+ * *none if no value equals it.
+ */
+static bool
+element_word(GpucolLower *l, const GpucolValue *value, const Elements *e, int i, int64 *word, bool *none)
+{
+	GpucolConst c;
+	int			scale;
+	int			digits;
+	__int128	mantissa;
+	__int128	unit;
+
+	*none = false;
+	if (!gpucol_lower_datum(l, e->type, e->values[i], false, e->known, &c, &scale, &digits))
+		return false;
+	if (value->cls == GPUCOL_CLASS_I)
+	{
+		*word = c.v.i;
+		return true;
+	}
+	mantissa = (__int128) (((unsigned __int128) (uint64) c.v.d.hi << 64) | c.v.d.lo);
+	if (mantissa == 0)
+		scale = value->scale;
+	*none = scale > value->scale ? scale - value->scale > MAX_SHIFT :
+		digits + value->scale - scale > GPUCOL_INT64_DIGITS;
+	unit = *none ? 1 : gpucol_lower_power10(abs(scale - value->scale));
+	*none |= scale > value->scale && mantissa % unit != 0;
+	if (!*none)
+		mantissa = scale > value->scale ? mantissa / unit : mantissa * unit;
+	*none |= mantissa != (int64) mantissa;
+	*word = (int64) mantissa;
+	return true;
+}
+
+/* value IN (integers, or decimals that fit them), NULL elements apart. */
 static bool
 lower_in(GpucolLower *l, const GpucolValue *value, const Elements *e,
 		 uint16 *reg)
 {
+	uint16		word = value->reg;
 	int64	   *sorted = palloc(Max(e->n, 1) * sizeof(int64));
 	GpucolConst c;
 	int			n = 0;
-	int			first = l->nconsts;
-	int			scale;
-	int			digits;
+	int			first;
+	bool		none;
 
 	for (int i = 0; i < e->n; i++)
 	{
 		if (e->nulls[i])
 			continue;
-		if (!gpucol_lower_datum(l, e->type, e->values[i], false, e->known, &c,
-								&scale, &digits))
+		if (!element_word(l, value, e, i, &sorted[n], &none))
 			return false;
-		sorted[n++] = c.v.i;
+		n += !none;
 	}
+	if (value->cls == GPUCOL_CLASS_D)
+		word = gpucol_lower_emit(l, GPUCOL_OP_D_TO_I, value->reg, GPUCOL_NO_REG, GPUCOL_NO_REG,
+								 sizeof(int64));
+	first = l->nconsts;
 	if (n > GPUCOL_LOWER_MAX_IN)
 		return gpucol_lower_decline(l, "array has more than %d elements",
 									GPUCOL_LOWER_MAX_IN);
@@ -82,7 +123,7 @@ lower_in(GpucolLower *l, const GpucolValue *value, const Elements *e,
 		c.v.i = sorted[i];
 		gpucol_lower_add_const(l, &c);
 	}
-	*reg = gpucol_lower_emit(l, GPUCOL_OP_IN_I, value->reg, first,
+	*reg = gpucol_lower_emit(l, GPUCOL_OP_IN_I, word, first,
 							 l->nconsts - first, 0);
 	return true;
 }
@@ -159,6 +200,17 @@ array_elements(GpucolLower *l, Expr *array, Elements *e, bool *isnull)
 	return true;
 }
 
+/* Is it IN, or NOT IN, a list that is looked up rather than spelt out? */
+static bool
+is_list(const ScalarArrayOpExpr *expr, const GpucolFunction *f, const GpucolValue *value, int n)
+{
+	if (value->cls == GPUCOL_CLASS_I)
+		return n > 1 && f->op == (expr->useOr ? GPUCOL_OP_EQ_I : GPUCOL_OP_NE_I);
+	return n > MAX_SPELT_OUT && value->cls == GPUCOL_CLASS_D && !value->packed &&
+		value->digits <= GPUCOL_INT64_DIGITS &&
+		f->op == (expr->useOr ? GPUCOL_OP_EQ_D : GPUCOL_OP_NE_D);
+}
+
 /*
  * Lower value op ANY (array) or value op ALL (array) over an array that is
  * constant for the scan.
@@ -187,11 +239,12 @@ gpucol_lower_array_op(GpucolLower *l, ScalarArrayOpExpr *expr, GpucolValue *out)
 	}
 	for (int i = 0; i < e.n; i++)
 		has_null |= e.nulls[i];
-	if (expr->useOr && f->op == GPUCOL_OP_EQ_I && value.cls == GPUCOL_CLASS_I &&
-		e.n > 1)
+	if (is_list(expr, f, &value, e.n))
 	{
 		if (!lower_in(l, &value, &e, &out->reg))
 			return false;
+		if (!expr->useOr)
+			out->reg = gpucol_lower_emit(l, GPUCOL_OP_NOT, out->reg, GPUCOL_NO_REG, GPUCOL_NO_REG, 0);
 	}
 	else if (!spell_out(l, f, &value, &e, expr->useOr, &out->reg))
 		return false;

@@ -35,6 +35,25 @@ DELETE FROM list_h WHERE id % 7 = 0;
 INSERT INTO list_t SELECT id + 40000, a, b, c, d, e, t FROM list_h WHERE id < 100;
 INSERT INTO list_h SELECT id + 40000, a, b, c, d, e, t FROM list_h WHERE id < 100;
 SELECT list_compare(col, few, 3000, ''), count(*) FROM unnest('{a,b,c,d,e,t}'::text[]) col, (VALUES (''), ('NOT')) f(few) GROUP BY 1 ORDER BY 1;
+-- lists that what is computed is looked up in
+CREATE FUNCTION list_same(cond text) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+	want text;
+	got text;
+BEGIN
+	EXECUTE 'SELECT count(*) || '' '' || coalesce(sum(id), 0) FROM list_h WHERE ' || cond INTO want;
+	SET LOCAL gpucol.pushdown = require;
+	EXECUTE 'SELECT count(*) || '' '' || coalesce(sum(id), 0) FROM list_t WHERE ' || cond INTO got;
+	SET LOCAL gpucol.pushdown = allow;
+	RETURN CASE WHEN want = got THEN 'same' ELSE cond || ': ' || got || ', not ' || want END;
+END $$;
+SELECT list_same(j.text), count(*) FROM unnest(ARRAY['%s', 'NULL::numeric || %s', '%s || 0.00', '%s || 1e-30', '%s || 12345678901234567890.5']) a(items),
+	unnest(ARRAY['e + 1 = ANY ((%s)::numeric[])', 'e + 1 <> ALL ((%s)::numeric[])', '(e - 0.5 <> ALL ((%s)::numeric[])) IS NULL', 'e * 2 = ANY ((%s)::numeric[])', 'NOT e + 0.25 = ANY ((%s)::numeric[])', 'e + 1 = ANY ((%s)::numeric[]) OR id < 100']) c(cond),
+	LATERAL (SELECT format(items, '(SELECT array_agg(e + m) FROM list_h, unnest(ARRAY[0, 0.5, 1, 0.255, 2.000]) m WHERE id % 1500 = 7)')) i(list),
+	LATERAL (SELECT replace(cond, '%s', list)) j(text) GROUP BY 1 ORDER BY 1;
+SELECT list_same(cond), count(*) FROM unnest(ARRAY['b + 1 <> ALL ((SELECT array_agg(b + id % 3) FROM list_h WHERE id % 50 = 7)::int[])', 'b + 1 = ANY ((SELECT array_agg(b + id % 3) FROM list_h WHERE id % 50 = 7)::int[])',
+	'b * 2 NOT IN (2, 4, 88884, NULL)', 'b - 1 NOT IN (2, 4, 88884)', '(b % 100 <> ALL (''{1,2,3,NULL}'')) IS NULL', 'b % 100 <> ALL (''{}'')']) cond GROUP BY 1 ORDER BY 1;
+DROP FUNCTION list_same(text);
 DROP FUNCTION list_compare(text, text, int, text);
 DROP VIEW list_values;
 DROP TABLE list_t, list_h;
