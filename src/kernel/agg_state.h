@@ -189,6 +189,9 @@ gpucol_agg_merge(const GpucolAgg *agg, GpucolAggState *to, const GpucolAggState 
 		case GPUCOL_AGG_BOOL_OR:
 			to->v.value |= from->v.value;
 			break;
+		case GPUCOL_AGG_BIT_XOR:
+			to->v.value ^= from->v.value;
+			break;
 		default:
 			break;
 	}

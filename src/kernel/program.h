@@ -154,8 +154,9 @@ typedef enum GpucolAggOp
 	GPUCOL_AGG_BOOL_AND,		/* B; I, bit by bit: the CPU engine */
 	GPUCOL_AGG_BOOL_OR,
 	GPUCOL_AGG_COUNT_DISTINCT,	/* I, B, F, S */
-	GPUCOL_AGG_PRODUCTS			/* F and F, NULL in the same rows: n, both sums, sum of the
+	GPUCOL_AGG_PRODUCTS,		/* F and F, NULL in the same rows: n, both sums, sum of the
 								 * products of deviations; the CPU engine */
+	GPUCOL_AGG_BIT_XOR			/* I, bit by bit: the CPU engine */
 } GpucolAggOp;
 
 typedef struct GpucolAgg

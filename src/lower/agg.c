@@ -61,7 +61,8 @@ typedef struct AggFunction
 
 #define BITS(type) \
 	{F_BIT_AND_##type, GPUCOL_AGG_BOOL_AND, GPUCOL_FINAL_VALUE, false, false}, \
-	{F_BIT_OR_##type, GPUCOL_AGG_BOOL_OR, GPUCOL_FINAL_VALUE, false, false}
+	{F_BIT_OR_##type, GPUCOL_AGG_BOOL_OR, GPUCOL_FINAL_VALUE, false, false}, \
+	{F_BIT_XOR_##type, GPUCOL_AGG_BIT_XOR, GPUCOL_FINAL_VALUE, false, false}
 
 #define MIN_MAX(type) \
 	{F_MIN_##type, GPUCOL_AGG_MIN, GPUCOL_FINAL_VALUE, false, false}, \

@@ -1,4 +1,4 @@
--- bit_and and bit_or of integers in engines.
+-- bit_and, bit_or and bit_xor of integers in engines.
 SET client_min_messages = warning;
 CREATE SCHEMA agg_bits;
 SET search_path = agg_bits, public;
@@ -16,10 +16,10 @@ INSERT INTO mask VALUES (1, 'x1', -32768, -2147483648, -9223372036854775808, 0),
 ANALYZE mask;
 
 SELECT e FROM unnest('{"",k,t,"k % 4, t",n}'::text[]) k, unnest('{a,b,c,n,"b + 1","c - a","CASE WHEN k > 3 THEN b END"}'::text[]) x, unnest('{"","WHERE k > 100","WHERE n % 2 = 0"}'::text[]) w,
-	differ(format('SELECT %s bit_and(%s), bit_or(%2$s), bit_and(%2$s) FILTER (WHERE k = 2), bit_or(DISTINCT %2$s), count(*) FROM mask %s %s', CASE k WHEN '' THEN '' ELSE k || ',' END, x, w,
+	differ(format('SELECT %s bit_and(%s), bit_or(%2$s), bit_and(%2$s) FILTER (WHERE k = 2), bit_or(DISTINCT %2$s), bit_xor(%2$s), bit_xor(%2$s) FILTER (WHERE k > 1), count(*) FROM mask %s %s', CASE k WHEN '' THEN '' ELSE k || ',' END, x, w,
 		CASE k WHEN '' THEN '' ELSE 'GROUP BY ' || k END)) e WHERE e IS NOT NULL;
 SELECT e FROM differ('SELECT k, t, bit_and(b), bit_or(c) FROM mask GROUP BY ROLLUP (k, t)') e WHERE e IS NOT NULL;
-SELECT bit_and(a), bit_or(a), bit_and(b), bit_or(b), bit_and(c), bit_or(c) FROM mask WHERE k = 77;
+SELECT bit_and(a), bit_or(a), bit_xor(a), bit_and(b), bit_or(b), bit_and(c), bit_or(c) FROM mask WHERE k = 77;
 
 SET client_min_messages = error;
 DROP SCHEMA agg_bits CASCADE;

@@ -35,7 +35,7 @@ static const uint8_t acc_words[] = {
 	[GPUCOL_CPU_ACC_MAX_I] = 1,[GPUCOL_CPU_ACC_MIN_D] = 2,
 	[GPUCOL_CPU_ACC_MAX_D] = 2,[GPUCOL_CPU_ACC_MIN_F] = 1,
 	[GPUCOL_CPU_ACC_MAX_F] = 1,[GPUCOL_CPU_ACC_AND] = 1,
-	[GPUCOL_CPU_ACC_OR] = 1,[GPUCOL_CPU_ACC_DISTINCT] = 1,
+	[GPUCOL_CPU_ACC_OR] = 1,[GPUCOL_CPU_ACC_XOR] = 1,[GPUCOL_CPU_ACC_DISTINCT] = 1,
 	[GPUCOL_CPU_ACC_MIN_S] = 3,[GPUCOL_CPU_ACC_MAX_S] = 3,
 	[GPUCOL_CPU_ACC_PRODUCTS] = 4,
 };
@@ -136,6 +136,11 @@ map_agg(GpucolRun *run, const GpucolAgg *agg, GpucolCpuAggMap *map)
 				return GPUCOL_UNSUPPORTED;
 			v = find_acc(run, agg->op == GPUCOL_AGG_BOOL_AND ? GPUCOL_CPU_ACC_AND :
 						 GPUCOL_CPU_ACC_OR, arg, agg->filter);
+			break;
+		case GPUCOL_AGG_BIT_XOR:
+			if (cls != GPUCOL_CLASS_I)
+				return GPUCOL_UNSUPPORTED;
+			v = find_acc(run, GPUCOL_CPU_ACC_XOR, arg, agg->filter);
 			break;
 		case GPUCOL_AGG_PRODUCTS:
 			v = find_ordered_acc(run, GPUCOL_CPU_ACC_PRODUCTS, arg, agg->filter, agg->order);

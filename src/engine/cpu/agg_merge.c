@@ -70,6 +70,9 @@ gpucol_cpu_agg_merge(const GpucolRun *run, uint64_t *to, const uint64_t *from)
 			case GPUCOL_CPU_ACC_OR:
 				*a |= *b;
 				break;
+			case GPUCOL_CPU_ACC_XOR:
+				*a ^= *b;
+				break;
 			case GPUCOL_CPU_ACC_MIN_S:
 			case GPUCOL_CPU_ACC_MAX_S:
 				break;			/* gpucol_cpu_extreme_merge's */

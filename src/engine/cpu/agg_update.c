@@ -472,6 +472,13 @@ update_pairs(GpucolCpuWorker *worker, const GpucolCpuAcc *acc, const uint8_t *va
 	return status;
 }
 
+static inline void
+keep_greatest(uint64_t *word, int64_t x)
+{
+	if (x > (int64_t) *word)
+		*word = (uint64_t) x;
+}
+
 /* Advance one physical state over the selected rows. */
 static GpucolStatus
 update_acc(GpucolCpuWorker *worker, GpucolCpuGroups *groups, const GpucolCpuAcc *acc,
@@ -557,18 +564,16 @@ update_acc(GpucolCpuWorker *worker, GpucolCpuGroups *groups, const GpucolCpuAcc 
 					 });
 			break;
 		case GPUCOL_CPU_ACC_MAX_F:
-			FOR_ROWS(
-					 {
-						 int64_t order = gpucol_cpu_float_order(reg->v.f[j]);
-						 if (order > (int64_t) words[0])
-							 words[0] = (uint64_t) order;
-					 });
+			FOR_ROWS(keep_greatest(words, gpucol_cpu_float_order(reg->v.f[j])));
 			break;
 		case GPUCOL_CPU_ACC_AND:
 			FOR_ROWS(words[0] &= reg->cls == GPUCOL_CLASS_B ? reg->v.b[j] : (uint64_t) reg->v.i[j]);
 			break;
 		case GPUCOL_CPU_ACC_OR:
 			FOR_ROWS(words[0] |= reg->cls == GPUCOL_CLASS_B ? reg->v.b[j] : (uint64_t) reg->v.i[j]);
+			break;
+		case GPUCOL_CPU_ACC_XOR:
+			FOR_ROWS(words[0] ^= (uint64_t) reg->v.i[j]);
 			break;
 		case GPUCOL_CPU_ACC_DISTINCT:
 			return update_distinct(worker, groups, acc, valid);

@@ -335,6 +335,7 @@ typedef enum GpucolCpuAccOp
 	GPUCOL_CPU_ACC_MAX_F,
 	GPUCOL_CPU_ACC_AND,
 	GPUCOL_CPU_ACC_OR,
+	GPUCOL_CPU_ACC_XOR,
 	GPUCOL_CPU_ACC_DISTINCT,	/* number of entries in its set */
 	GPUCOL_CPU_ACC_MIN_S,		/* see engine/cpu/extreme.c */
 	GPUCOL_CPU_ACC_MAX_S,

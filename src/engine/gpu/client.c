@@ -102,6 +102,8 @@ gpucol_gpu_run_examine(GpucolGpuRun *run, const char **why)
 	{
 		if (aggs[a].op == GPUCOL_AGG_PRODUCTS)
 			return gpucol_gpu_refuse(why, GPUCOL_UNSUPPORTED, "an aggregate of two arguments");
+		if (aggs[a].op == GPUCOL_AGG_BIT_XOR)
+			return gpucol_gpu_refuse(why, GPUCOL_UNSUPPORTED, "an aggregate of bits");
 		if ((aggs[a].op == GPUCOL_AGG_BOOL_AND || aggs[a].op == GPUCOL_AGG_BOOL_OR) &&
 			aggs[a].cls != GPUCOL_CLASS_B)
 			return gpucol_gpu_refuse(why, GPUCOL_UNSUPPORTED, "an aggregate of bits");
