@@ -514,6 +514,11 @@ gpucol_rec_table_distinct(GpucolRecRun *run, GpucolRecTable *table, uint64_t dom
 		uint64_t	bit = first * domain + second;
 		uint64_t	known = bits[bit / 64] >> (bit % 64) & 1;
 
+		if (gpucol_rec_poll(run, row))
+		{
+			gpucol_budget_free(&run->memory, bits, size);
+			return GPUCOL_CANCELLED;
+		}
 		bits[bit / 64] |= UINT64_C(1) << (bit % 64);
 		table->tuples[kept * 2] = first;
 		table->tuples[kept * 2 + 1] = second;
