@@ -60,7 +60,7 @@ FROM unnest(ARRAY['', 'k, ', 'upper(t), ', 'k, yes, ']) keys,
 	'product(1 + b / 1e6 ORDER BY id)', 'longest(t)', 'tail(t ORDER BY id)', 'tail(DISTINCT t)',
 	'cardinality(array_agg(DISTINCT CASE WHEN id % 2 = 0 THEN 1.0 ELSE 1.00 END)), cardinality(array_agg(DISTINCT CASE WHEN id % 3 = 0 THEN -0.0::float8 ELSE 0 END))',
 	'string_agg(DISTINCT t, left(t, 5)), count(DISTINCT (k, b)), cardinality(array_agg(DISTINCT CASE id % 2 WHEN 0 THEN interval ''1 month'' ELSE ''30 days'' END))', 'regr_count(b, f), string_agg(DISTINCT t, '','' ORDER BY t DESC)',
-	'bit_xor(b), bit_xor(a)', 'count((a, b)), percentile_cont(0.5) WITHIN GROUP (ORDER BY abs(b))']) agg
+	'bit_xor(DISTINCT b), bit_xor(DISTINCT a)', 'count((a, b)), percentile_cont(0.5) WITHIN GROUP (ORDER BY abs(b))']) agg
 WHERE differ(format('SELECT %s%s FROM packed WHERE %s%s', keys, agg, qual, CASE WHEN keys <> '' THEN ' GROUP BY ' || rtrim(keys, ', ') END)) IS NOT NULL;
 
 -- grouping sets, HAVING, expressions above, partitions, joins
