@@ -32,9 +32,9 @@ sub start_part
 
 sub seed { return $seed; }
 sub keep { return "$folder/$part-$_[0]"; }
-# True while there is time for a round that takes so many seconds; a part that found a
-# lot ends early.
-sub going { return seconds_left() > $_[0] && $findings < $MANY; }
+# True while there is time for a round that takes so many seconds, and before the first one: each
+# part does some work, however short its share.  A part that found a lot ends early.
+sub going { return ($round == 0 || seconds_left() > $_[0]) && $findings < $MANY; }
 
 # Lines of postgresql.conf of every server that is attacked: a crash is looked into and
 # does not end the part, and the log is for what counts.
@@ -77,14 +77,15 @@ sub say_now
 
 sub counted { $statements += $_[0]; return; }
 
-# Count what a database's sessions ran since the last call.
+# Count what a database's sessions ran since the last call; a crash makes the server forget.
 my %counted_by;
 sub counted_by
 {
 	my ($node, $database) = @_;
 	my $now = $node->safe_psql('postgres', "SELECT xact_commit + xact_rollback FROM pg_stat_database WHERE datname = '$database'");
+	my $before = $counted_by{$database} // 0;
 
-	counted($now - ($counted_by{$database} // 0)) if $now > ($counted_by{$database} // 0);
+	counted($now < $before ? $now : $now - $before);
 	$counted_by{$database} = $now;
 	return;
 }

@@ -17,6 +17,7 @@ use Time::HiRes qw(sleep time);
 
 my $SESSIONS = 4;
 my $STORM = 8;		# seconds
+my $DONE = '<done>';	# printed after each statement, whatever became of it
 
 start_part('storm', @ARGV);
 my $node = new_server('fuzz_storm', server_lines('autovacuum_naptime = 1s', 'autovacuum_vacuum_threshold = 500', 'autovacuum_vacuum_scale_factor = 0.01', 'max_wal_size = 1GB', 'checkpoint_timeout = 30s', 'deadlock_timeout = 100ms', "log_error_verbosity = verbose", 'max_prepared_transactions = 5'));
@@ -60,7 +61,7 @@ my @running;
 sub start_session
 {
 	my ($s) = @_;
-	my $script = join '', "SET client_min_messages = error; SET lock_timeout = '5s';\n", map { step($s) } 1 .. 60;
+	my $script = join '', "SET client_min_messages = error; SET lock_timeout = '5s';\n", map { step($s) =~ s/;(?=\s)/;\n\\echo $DONE\n/gr } 1 .. 60;
 	my $output = '';
 	my $handle = IPC::Run::start([ 'psql', '-X', '-q', '-A', '-t', '-d', $node->connstr('postgres') ], '<', \$script, '>', \$output, '2>&1');
 
@@ -74,6 +75,7 @@ sub end_session
 
 	return unless $running[$s];
 	eval { $running[$s][0]->finish };
+	counted(scalar(() = ${ $running[$s][1] } =~ /^$DONE$/mg));
 	$running[$s] = undef;
 	return;
 }
@@ -160,7 +162,6 @@ while (going($STORM + 8))
 	end_session($_) for 1 .. $SESSIONS;
 	ask_server("SELECT 1");
 	for my $name (split /\n/, ask_server("SELECT gid FROM pg_prepared_xacts") // '') { ask_server(pick('COMMIT', 'ROLLBACK') . " PREPARED '$name'"); }
-	counted_by($node, 'postgres');
 	my $good = compare("after storm $storms (seed $seed)");
 	watch_log($node, $internal);
 	if (!$good || ask_server("SELECT count(*) FROM twin") > 150000)
