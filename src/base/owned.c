@@ -9,6 +9,9 @@
  * addresses.  The largest, which malloc would not keep for the next query either, are
  * mapped here, so that they grow without being copied, and come zeroed.
  *
+ * malloc keeps what was freed for blocks to come.  Where the budget has little left that would
+ * be more than a limit of memory allows, and the system gets it back.
+ *
  *-------------------------------------------------------------------------
  */
 #ifndef _GNU_SOURCE
@@ -16,6 +19,9 @@
 #endif
 #include "base/owned.h"
 
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,6 +30,9 @@
 #define HUGE_PAGE ((size_t) 2 * 1024 * 1024)
 #define HUGE_BLOCK (2 * HUGE_PAGE)	/* blocks in huge pages, at least, */
 #define MAPPED_BLOCK (16 * HUGE_PAGE)	/* and those that are mapped here */
+
+#define TRIMMED_BLOCK ((size_t) 512 * 1024)	/* freed blocks that count, where no more */
+#define LITTLE_LEFT (16 * HUGE_PAGE)	/* than this is left */
 
 typedef union Block
 {
@@ -97,6 +106,16 @@ drop_block(Block *block)
 		free(block);
 	else
 		munmap(block, block->head.size);
+}
+
+/* Blocks were freed, the largest of this size: is malloc to keep them? */
+static void
+trim(const GpucolOwned *owned, size_t largest)
+{
+#ifdef __GLIBC__
+	if (largest >= TRIMMED_BLOCK && gpucol_budget_left(owned->budget) < LITTLE_LEFT)
+		(void) malloc_trim(0);
+#endif
 }
 
 /* Add a block to the owner's. */
@@ -206,24 +225,33 @@ void
 gpucol_owned_free(GpucolOwned *owned, void *memory)
 {
 	Block	   *block;
+	size_t		size;
 
 	if (memory == NULL)
 		return;
 	block = (Block *) memory - 1;
+	size = block->head.size;
 	unlink_block(owned, block);
-	gpucol_budget_release(owned->budget, block->head.size);
 	drop_block(block);
+	trim(owned, size);
+	gpucol_budget_release(owned->budget, size);
 }
 
 void
 gpucol_owned_free_all(GpucolOwned *owned)
 {
+	size_t		freed = 0;
+	size_t		largest = 0;
+
 	while (owned->blocks != NULL)
 	{
 		Block	   *block = owned->blocks;
 
 		owned->blocks = block->head.next;
-		gpucol_budget_release(owned->budget, block->head.size);
+		freed += block->head.size;
+		largest = block->head.size > largest ? block->head.size : largest;
 		drop_block(block);
 	}
+	trim(owned, largest);
+	gpucol_budget_release(owned->budget, freed);
 }
