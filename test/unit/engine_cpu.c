@@ -849,6 +849,9 @@ advance(Naive *naive, const GpucolAgg *agg, State *state, const Val *regs)
 		case GPUCOL_AGG_BOOL_OR:
 			state->truth |= x->i;
 			break;
+		case GPUCOL_AGG_BIT_XOR:
+			state->extreme.i = state->count == 1 ? x->i : state->extreme.i ^ x->i;
+			break;
 		case GPUCOL_AGG_COUNT_DISTINCT:
 			for (int64_t k = 0; k < state->nseen; k++)
 				if (val_cmp(cls, x, &state->seen[k]) == 0)
@@ -1179,10 +1182,10 @@ random_agg(ProgramBuilder *b)
 	}			choices[] = {
 		{GPUCOL_AGG_COUNT_STAR, "B"}, {GPUCOL_AGG_COUNT, "BIDFS"}, {GPUCOL_AGG_SUM, "IDF"},
 		{GPUCOL_AGG_SUM, "IDF"}, {GPUCOL_AGG_MIN, "BIDF"}, {GPUCOL_AGG_MAX, "BIDF"},
-		{GPUCOL_AGG_SUMSQ, "IDF"}, {GPUCOL_AGG_BOOL_AND, "B"}, {GPUCOL_AGG_BOOL_OR, "B"},
+		{GPUCOL_AGG_SUMSQ, "IDF"}, {GPUCOL_AGG_BOOL_AND, "B"}, {GPUCOL_AGG_BOOL_OR, "B"}, {GPUCOL_AGG_BIT_XOR, "I"},
 		{GPUCOL_AGG_COUNT_DISTINCT, "BIFS"},
 	};
-	int			k = pick(10);
+	int			k = pick((int) (sizeof(choices) / sizeof(choices[0])));
 	char		letter = choices[k].classes[pick((int) strlen(choices[k].classes))];
 	GpucolClass cls = (GpucolClass) (strchr("BIDFS", letter) - "BIDFS" + 1);
 	int			arg = choices[k].op == GPUCOL_AGG_COUNT_STAR ? GPUCOL_NO_REG : operand(b, cls, 8);
@@ -1404,6 +1407,9 @@ compare_state(const GpucolAgg *agg, const State *want, const GpucolAggState *got
 		case GPUCOL_AGG_BOOL_AND:
 		case GPUCOL_AGG_BOOL_OR:
 			CHECK(want->count == 0 || got->v.value == want->truth, "bool aggregate");
+			return;
+		case GPUCOL_AGG_BIT_XOR:
+			CHECK(want->count == 0 || got->v.value == want->extreme.i, "exclusive or");
 			return;
 		case GPUCOL_AGG_COUNT_DISTINCT:
 			CHECK(got->v.value == want->nseen, "distinct %lld want %lld", (long long) got->v.value,
