@@ -18,6 +18,15 @@ LANGUAGE C STRICT VOLATILE PARALLEL RESTRICTED;
 COMMENT ON FUNCTION gpucol.segments(regclass)
 IS 'packed segments of a table, each named by the number of its first row';
 
+CREATE FUNCTION gpucol.waiting(relation regclass,
+	OUT work text, OUT done_by text, OUT rows bigint, OUT segments bigint, OUT bytes bigint)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME', 'gpucol_waiting'
+LANGUAGE C STRICT VOLATILE PARALLEL RESTRICTED;
+
+COMMENT ON FUNCTION gpucol.waiting(regclass)
+IS 'upkeep that a table waits for: rows to pack, deletions to fold, segments to pack, and what does it';
+
 CREATE FUNCTION gpucol.columns(relation regclass,
 	OUT segment bigint, OUT column_name name, OUT coding text,
 	OUT bit_width integer, OUT nulls bigint, OUT distinct_values bigint,
