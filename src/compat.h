@@ -449,8 +449,9 @@ typedef struct GpucolCompatIntoReceiver
 #endif
 
 /*
- * Have no rights checked for a copy in `to` of a query's range table entry, which is read
- * as the same user.  From 16 on every table has an entry of its own for them.
+ * Have no more rights checked for a copy in `to` of a query's range table entry, which is read
+ * as the same user.  From 16 on every table has an entry of its own for them, which may
+ * not ask for nothing: the copy asks for what is asked for where it stands.
  */
 #include "nodes/parsenodes.h"
 #include "parser/parse_relation.h"
@@ -458,10 +459,14 @@ static inline void
 gpucol_compat_no_permissions(Query *from, Query *to, RangeTblEntry *rte)
 {
 #if PG_VERSION_NUM >= 160000
-	Oid			user = getRTEPermissionInfo(from->rteperminfos, rte)->checkAsUser;
+	RTEPermissionInfo *original = getRTEPermissionInfo(from->rteperminfos, rte);
+	RTEPermissionInfo *copy;
 
 	rte->perminfoindex = 0;
-	addRTEPermissionInfo(&to->rteperminfos, rte)->checkAsUser = user;
+	copy = addRTEPermissionInfo(&to->rteperminfos, rte);
+	copy->checkAsUser = original->checkAsUser;
+	copy->requiredPerms = original->requiredPerms & ACL_SELECT;
+	copy->selectedCols = bms_copy(original->selectedCols);
 #else
 	(void) from;
 	(void) to;

@@ -63,7 +63,7 @@ $old->safe_psql('postgres', 'UPDATE pg_attribute SET attoptions = NULL WHERE att
 
 my @tables = qw(mixed delta_only no_row altered parts1 parts2 merged counts);
 my $segments = join ' UNION ALL ', map { "SELECT '$_', count(*)::text, sum(rows)::text FROM gpucol.segments('$_')" } @tables;
-my $digests = join ' UNION ALL ', map { "SELECT '$_', count(*)::text, sum(hashtextextended(x::text, 0))::text FROM $_ x" } (@tables, 'parts', 'ranked');
+my $digests = join(' UNION ALL ', map { "SELECT '$_', count(*)::text, sum(hashtextextended(x::text, 0))::text FROM $_ x" } (@tables, 'parts', 'ranked')) . ' ORDER BY 1';
 my $verify = join ' UNION ALL ', map { "SELECT '$_', v::text FROM gpucol.verify('$_') v" } @tables;
 my $grouped = 'SELECT k, count(*), sum(n), min(d), max(f) FROM mixed WHERE id > 50 GROUP BY k ORDER BY k';
 my $indexed = "SET gpucol.pushdown = forbid; SET enable_seqscan = off; SELECT id, n, d FROM mixed WHERE id IN (77, 97, 501, 100001) OR k = 3 AND d = '2020-01-14' ORDER BY id";
