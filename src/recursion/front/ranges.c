@@ -204,7 +204,7 @@ static void
 add_next(Expansion *expansion, DatalogRelation *relation, DatalogType type, int position, bool up)
 {
 	DatalogClause like = {.position = position,.nvariables = RANGE_ARITY};
-	DatalogExpr *variables[RANGE_ARITY];
+	DatalogExpr *variables[RANGE_ARITY] = {NULL};
 	DatalogExpr *next = palloc0(sizeof(DatalogExpr));
 	List	   *args = NIL;
 	List	   *body;
