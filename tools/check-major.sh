@@ -22,7 +22,7 @@ TREE=$HOME_DIR/source
 BUILD=$CACHE/$MAJOR-build
 
 # Modules of contrib that tests and people at work use.
-CONTRIB="test_decoding amcheck pageinspect pg_buffercache pg_prewarm pg_visibility"
+CONTRIB="test_decoding dblink amcheck pageinspect pg_buffercache pg_prewarm pg_visibility"
 
 # The folder of the source, or failure where it is not to be had.
 find_source()

@@ -1,6 +1,7 @@
 -- CREATE EXTENSION in a database where somebody was before: the schema must be a
 -- superuser's, nobody else may write to it, and nothing may be in it.
 SET client_min_messages = warning;
+\set SHOW_CONTEXT never
 SELECT current_database() AS here \gset
 CREATE DATABASE catalog_install;
 CREATE ROLE install_planter;

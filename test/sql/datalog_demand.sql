@@ -98,7 +98,7 @@ SELECT ask('path(x, y) :- few(x, y). path(x, z) :- path(y, z), x = y - 1, y = x 
 CREATE FUNCTION shown(query text) RETURNS SETOF text LANGUAGE plpgsql AS $f$
 DECLARE line text;
 BEGIN
-	FOR line IN EXECUTE 'EXPLAIN (ANALYZE, COSTS off, TIMING off, SUMMARY off) ' || query LOOP
+	FOR line IN EXECUTE 'EXPLAIN (ANALYZE, COSTS off, TIMING off, SUMMARY off, BUFFERS off) ' || query LOOP
 		CONTINUE WHEN line ~ 'Threads|Memory|Buffers';
 		RETURN NEXT replace(line, '.00 loops', ' loops');
 	END LOOP;
