@@ -13,37 +13,13 @@
 #include "postgres.h"
 
 #include "lower/lower.h"
-
-/* A regular expression that is read. */
-typedef struct Reader
-{
-	const char *at;
-	const char *end;
-} Reader;
-
-/* Does this come next?  If so, pass it. */
-static bool
-pass(Reader *r, const char *what)
-{
-	size_t		len = strlen(what);
-
-	if ((size_t) (r->end - r->at) < len || memcmp(r->at, what, len) != 0)
-		return false;
-	r->at += len;
-	return true;
-}
-
-static bool
-sees(const Reader *r, const char *any)
-{
-	return r->at < r->end && strchr(any, *r->at) != NULL;
-}
+#include "lower/reader.h"
 
 /* A plain character's next byte: false at anything else. */
 static bool
-read_byte(Reader *r, uint8 *byte)
+read_byte(GpucolReadText *r, uint8 *byte)
 {
-	if (r->at >= r->end || *r->at == '\0' || sees(r, ".[]()*+?{}|^$"))
+	if (r->at >= r->end || *r->at == '\0' || gpucol_read_sees(r, ".[]()*+?{}|^$"))
 		return false;
 	if (*r->at == '\\')
 	{
@@ -57,16 +33,16 @@ read_byte(Reader *r, uint8 *byte)
 }
 
 static bool
-at_quantifier(const Reader *r)
+at_quantifier(const GpucolReadText *r)
 {
-	return sees(r, "*+?{");
+	return gpucol_read_sees(r, "*+?{");
 }
 
 /* Append a character or a group without a number to the head; those that must be there are one piece. */
 static bool
-read_piece(Reader *r, GpucolTextPattern *p, int *nhead)
+read_piece(GpucolReadText *r, GpucolTextPattern *p, int *nhead)
 {
-	bool		group = pass(r, "(?:");
+	bool		group = gpucol_read_pass(r, "(?:");
 	int			n = 0;
 	bool		optional;
 
@@ -75,9 +51,9 @@ read_piece(Reader *r, GpucolTextPattern *p, int *nhead)
 		if (*nhead + n == GPUCOL_PATTERN_HEAD || !read_byte(r, &p->head[*nhead + n]))
 			return false;
 		n++;
-	} while (group && !pass(r, ")"));
+	} while (group && !gpucol_read_pass(r, ")"));
 	/* the quantifier of a character of several bytes would be that of its last */
-	optional = (group || !IS_HIGHBIT_SET(p->head[*nhead])) && pass(r, "?");
+	optional = (group || !IS_HIGHBIT_SET(p->head[*nhead])) && gpucol_read_pass(r, "?");
 	*nhead += n;
 	if (at_quantifier(r))
 		return false;
@@ -102,9 +78,9 @@ add_to_set(GpucolTextPattern *p, uint8 byte)
 
 /* The set between brackets, the first of which is passed. */
 static bool
-read_set(Reader *r, GpucolTextPattern *p)
+read_set(GpucolReadText *r, GpucolTextPattern *p)
 {
-	bool		negated = pass(r, "^");
+	bool		negated = gpucol_read_pass(r, "^");
 	int			n = 0;
 
 	for (; r->at < r->end && *r->at != ']'; n++)
@@ -112,7 +88,7 @@ read_set(Reader *r, GpucolTextPattern *p)
 		uint8		byte = (uint8) *r->at++;
 
 		if (IS_HIGHBIT_SET(byte) || byte == '[' || byte == '\\' || byte == '\0' ||
-			(byte == '-' && (n == 0 || !sees(r, "]"))))
+			(byte == '-' && (n == 0 || !gpucol_read_sees(r, "]"))))
 			return false;
 		if (r->end - r->at >= 2 && r->at[0] == '-' && r->at[1] != ']')
 		{
@@ -123,13 +99,13 @@ read_set(Reader *r, GpucolTextPattern *p)
 			for (int c = byte; c <= last; c++)
 				add_to_set(p, (uint8) c);
 			r->at += 2;
-			if (sees(r, "-"))
+			if (gpucol_read_sees(r, "-"))
 				return false;
 		}
 		else
 			add_to_set(p, byte);
 	}
-	if (n == 0 || !pass(r, "]"))
+	if (n == 0 || !gpucol_read_pass(r, "]"))
 		return false;
 	for (int w = 0; negated && w < 4; w++)
 		p->set[w] = ~p->set[w];
@@ -138,15 +114,15 @@ read_set(Reader *r, GpucolTextPattern *p)
 
 /* The group: one set or plain character, of any number or at least one. */
 static bool
-read_group(Reader *r, GpucolTextPattern *p)
+read_group(GpucolReadText *r, GpucolTextPattern *p)
 {
 	uint8		byte;
 
-	if (!pass(r, "("))
+	if (!gpucol_read_pass(r, "("))
 		return false;
-	if (pass(r, "."))
+	if (gpucol_read_pass(r, "."))
 		memset(p->set, 0xff, sizeof(p->set));
-	else if (pass(r, "["))
+	else if (gpucol_read_pass(r, "["))
 	{
 		if (!read_set(r, p))
 			return false;
@@ -155,18 +131,18 @@ read_group(Reader *r, GpucolTextPattern *p)
 		add_to_set(p, byte);
 	else
 		return false;
-	p->least = sees(r, "+");
-	return (pass(r, "*") || pass(r, "+")) && pass(r, ")") && !at_quantifier(r);
+	p->least = gpucol_read_sees(r, "+");
+	return (gpucol_read_pass(r, "*") || gpucol_read_pass(r, "+")) && gpucol_read_pass(r, ")") && !at_quantifier(r);
 }
 
 bool
 gpucol_lower_pattern(const char *regexp, int len, GpucolTextPattern *p)
 {
-	Reader		r = {regexp, regexp + len};
+	GpucolReadText		r = {regexp, regexp + len};
 	int			nhead = 0;
 
 	memset(p, 0, sizeof(*p));
-	if (!pass(&r, "^"))
+	if (!gpucol_read_pass(&r, "^"))
 		return false;
 	while (r.at < r.end && (*r.at != '(' || (r.end - r.at > 1 && r.at[1] == '?')))
 	{
@@ -175,11 +151,11 @@ gpucol_lower_pattern(const char *regexp, int len, GpucolTextPattern *p)
 	}
 	if (!read_group(&r, p))
 		return false;
-	for (; r.at < r.end && !sees(&r, ".$"); p->ntail++)
+	for (; r.at < r.end && !gpucol_read_sees(&r, ".$"); p->ntail++)
 	{
 		if (p->ntail == GPUCOL_PATTERN_TAIL || !read_byte(&r, &p->tail[p->ntail]))
 			return false;
 	}
-	p->rest = pass(&r, ".*");
-	return pass(&r, "$") && r.at == r.end;
+	p->rest = gpucol_read_pass(&r, ".*");
+	return gpucol_read_pass(&r, "$") && r.at == r.end;
 }

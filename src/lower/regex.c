@@ -21,6 +21,7 @@
 #include "utils/builtins.h"
 #include "utils/fmgroids.h"
 
+#include "lower/reader.h"
 #include "lower/regex.h"
 
 /* Repetitions that PostgreSQL's engine allows. */
@@ -31,8 +32,7 @@
 /* A regular expression that is read. */
 typedef struct Reader
 {
-	const char *at;
-	const char *end;
+	GpucolReadText text;
 	GpucolNfa  *nfa;
 	Oid			collation;
 	bool		ignores_case;
@@ -46,23 +46,6 @@ typedef struct CharSet
 } CharSet;
 
 static bool read_alternatives(Reader *r, GpucolNfaPart *out);
-
-static bool
-sees(const Reader *r, const char *any)
-{
-	return r->at < r->end && *r->at != '\0' && strchr(any, *r->at) != NULL;
-}
-
-static bool
-pass(Reader *r, const char *what)
-{
-	size_t		len = strlen(what);
-
-	if ((size_t) (r->end - r->at) < len || memcmp(r->at, what, len) != 0)
-		return false;
-	r->at += len;
-	return true;
-}
 
 /* ---- what the collation says ---- */
 
@@ -191,6 +174,20 @@ plain_character(GpucolNfa *nfa, const char **at, const char *end)
 
 /* ---- regular expressions ---- */
 
+/* Does an ASCII character come next? */
+static bool
+at_ascii(const Reader *r)
+{
+	return r->text.at < r->text.end && !IS_HIGHBIT_SET(*r->text.at) && *r->text.at != '\0';
+}
+
+/* Does the rest of a range come next, which is between brackets? */
+static bool
+at_range(const Reader *r)
+{
+	return gpucol_read_sees(&r->text, "-") && r->text.end - r->text.at > 1 && r->text.at[1] != ']';
+}
+
 /* A class between brackets, or a plain ASCII character that may begin a range. */
 static bool
 read_set_item(Reader *r, CharSet *set)
@@ -198,22 +195,22 @@ read_set_item(Reader *r, CharSet *set)
 	uint8		first;
 	uint8		last;
 
-	if (pass(r, "[:digit:]") || pass(r, "\\d"))
+	if (gpucol_read_pass(&r->text, "[:digit:]") || gpucol_read_pass(&r->text, "\\d"))
 	{
 		add_digits(r, set);
-		return has_ascii_digits(r->collation) && !(sees(r, "-") && r->end - r->at > 1 && r->at[1] != ']');
+		return has_ascii_digits(r->collation) && !at_range(r);
 	}
-	if (r->at >= r->end || IS_HIGHBIT_SET(*r->at) || sees(r, "[\\]") || *r->at == '\0')
+	if (!at_ascii(r) || gpucol_read_sees(&r->text, "[\\]"))
 		return false;
-	first = last = (uint8) *r->at++;
-	if (first == '-' && !sees(r, "]"))
+	first = last = (uint8) *r->text.at++;
+	if (first == '-' && !gpucol_read_sees(&r->text, "]"))
 		return false;
-	if (sees(r, "-") && r->end - r->at > 1 && r->at[1] != ']')
+	if (at_range(r))
 	{
-		last = (uint8) r->at[1];
+		last = (uint8) r->text.at[1];
 		if (IS_HIGHBIT_SET(last) || last < first || last == '[' || last == '\\')
 			return false;
-		r->at += 2;
+		r->text.at += 2;
 	}
 	for (int c = first; c <= last; c++)
 		add_character(r, set, (uint8) c);
@@ -225,14 +222,14 @@ static bool
 read_set(Reader *r, GpucolNfaPart *out)
 {
 	CharSet		set = {{0, 0}, false};
-	bool		negated = pass(r, "^");
+	bool		negated = gpucol_read_pass(&r->text, "^");
 
 	do
 	{
 		if (!read_set_item(r, &set))
 			return false;
-	} while (!sees(r, "]"));
-	r->at++;
+	} while (!gpucol_read_sees(&r->text, "]"));
+	r->text.at++;
 	if (negated)
 		negate(&set);
 	*out = one_of(r->nfa, &set);
@@ -245,18 +242,18 @@ read_escape(Reader *r, GpucolNfaPart *out)
 {
 	CharSet		set = {{0, 0}, false};
 
-	if (sees(r, "dD"))
+	if (gpucol_read_sees(&r->text, "dD"))
 	{
 		add_digits(r, &set);
-		if (*r->at++ == 'D')
+		if (*r->text.at++ == 'D')
 			negate(&set);
 		*out = one_of(r->nfa, &set);
 		return has_ascii_digits(r->collation);
 	}
 	/* other letters and digits have meanings of their own */
-	if (r->at >= r->end || IS_HIGHBIT_SET(*r->at) || isalnum((unsigned char) *r->at) || *r->at == '\0')
+	if (!at_ascii(r) || isalnum((unsigned char) *r->text.at))
 		return false;
-	*out = plain_character(r->nfa, &r->at, r->end);
+	*out = plain_character(r->nfa, &r->text.at, r->text.end);
 	return true;
 }
 
@@ -266,25 +263,25 @@ read_atom(Reader *r, GpucolNfaPart *out)
 {
 	CharSet		set = {{0, 0}, false};
 
-	if (pass(r, "(?:") || pass(r, "("))
-		return !sees(r, "?*") && read_alternatives(r, out) && pass(r, ")");
-	if (pass(r, "["))
+	if (gpucol_read_pass(&r->text, "(?:") || gpucol_read_pass(&r->text, "("))
+		return !gpucol_read_sees(&r->text, "?*") && read_alternatives(r, out) && gpucol_read_pass(&r->text, ")");
+	if (gpucol_read_pass(&r->text, "["))
 		return read_set(r, out);
-	if (pass(r, "\\"))
+	if (gpucol_read_pass(&r->text, "\\"))
 		return read_escape(r, out);
-	if (r->at >= r->end || sees(r, "()]*+?{}|^$") || *r->at == '\0')
+	if (r->text.at >= r->text.end || gpucol_read_sees(&r->text, "()]*+?{}|^$") || *r->text.at == '\0')
 		return false;
-	if (pass(r, "."))
+	if (gpucol_read_pass(&r->text, "."))
 		*out = any_character(r->nfa);
-	else if (!IS_HIGHBIT_SET(*r->at))
+	else if (!IS_HIGHBIT_SET(*r->text.at))
 	{
-		add_character(r, &set, (uint8) *r->at++);
+		add_character(r, &set, (uint8) *r->text.at++);
 		*out = one_of(r->nfa, &set);
 	}
 	else if (r->ignores_case)
 		return false;
 	else
-		*out = plain_character(r->nfa, &r->at, r->end);
+		*out = plain_character(r->nfa, &r->text.at, r->text.end);
 	return true;
 }
 
@@ -295,8 +292,8 @@ read_times(Reader *r, int *times)
 	int			digits = 0;
 
 	*times = 0;
-	for (; sees(r, "0123456789") && digits < 4; digits++)
-		*times = *times * 10 + (*r->at++ - '0');
+	for (; gpucol_read_sees(&r->text, "0123456789") && digits < 4; digits++)
+		*times = *times * 10 + (*r->text.at++ - '0');
 	return digits > 0 && *times <= MOST_TIMES;
 }
 
@@ -305,59 +302,59 @@ static bool
 read_quantifier(Reader *r, int *least, int *most)
 {
 	*least = *most = 1;
-	if (!sees(r, "*+?{"))
+	if (!gpucol_read_sees(&r->text, "*+?{"))
 		return true;
-	if (sees(r, "*?"))
+	if (gpucol_read_sees(&r->text, "*?"))
 		*least = 0;
-	if (sees(r, "*+"))
+	if (gpucol_read_sees(&r->text, "*+"))
 		*most = MANY;
-	if (*r->at++ == '{')
+	if (*r->text.at++ == '{')
 	{
 		if (!read_times(r, least))
 			return false;
 		*most = *least;
-		if (pass(r, ",}"))
+		if (gpucol_read_pass(&r->text, ",}"))
 			*most = MANY;
-		else if ((pass(r, ",") && !read_times(r, most)) || !pass(r, "}"))
+		else if ((gpucol_read_pass(&r->text, ",") && !read_times(r, most)) || !gpucol_read_pass(&r->text, "}"))
 			return false;
 		if (*most != MANY && *most < *least)
 			return false;
 	}
-	(void) pass(r, "?");
-	return !sees(r, "*+?{");
+	(void) gpucol_read_pass(&r->text, "?");
+	return !gpucol_read_sees(&r->text, "*+?{");
 }
 
 /* An assertion, or an atom as often as its quantifier says: it is read as often as it is needed. */
 static bool
 read_piece(Reader *r, GpucolNfaPart *out)
 {
-	const char *begin = r->at;
+	const char *begin = r->text.at;
 	const char *end;
 	GpucolNfaPart atom;
 	int			least;
 	int			most;
 
-	if (sees(r, "^$"))
+	if (gpucol_read_sees(&r->text, "^$"))
 	{
-		*out = gpucol_nfa_assertion(r->nfa, *r->at++ == '^' ? GPUCOL_NFA_BEGINNING : GPUCOL_NFA_END);
-		return !sees(r, "*+?{");
+		*out = gpucol_nfa_assertion(r->nfa, *r->text.at++ == '^' ? GPUCOL_NFA_BEGINNING : GPUCOL_NFA_END);
+		return !gpucol_read_sees(&r->text, "*+?{");
 	}
 	if (!read_atom(r, &atom) || !read_quantifier(r, &least, &most))
 		return false;
-	end = r->at;
+	end = r->text.at;
 	*out = gpucol_nfa_nothing(r->nfa);
 	for (int i = 0; i < Max(least, most == MANY ? least + 1 : most); i++)
 	{
 		if (r->nfa->n > GPUCOL_NFA_STATES)
 			return false;
-		r->at = begin;
+		r->text.at = begin;
 		if (i > 0 && !read_atom(r, &atom))
 			return false;
 		if (i >= least)
 			atom = most == MANY ? gpucol_nfa_any_number(r->nfa, atom) : gpucol_nfa_at_most_one(r->nfa, atom);
 		*out = gpucol_nfa_both(r->nfa, *out, atom);
 	}
-	r->at = end;
+	r->text.at = end;
 	return true;
 }
 
@@ -369,7 +366,7 @@ read_branch(Reader *r, GpucolNfaPart *out)
 
 	if (!read_piece(r, out))
 		return false;
-	while (r->at < r->end && !sees(r, "|)"))
+	while (r->text.at < r->text.end && !gpucol_read_sees(&r->text, "|)"))
 	{
 		if (r->nfa->n > GPUCOL_NFA_STATES || !read_piece(r, &piece))
 			return false;
@@ -386,7 +383,7 @@ read_alternatives(Reader *r, GpucolNfaPart *out)
 	check_stack_depth();
 	if (!read_branch(r, out))
 		return false;
-	while (pass(r, "|"))
+	while (gpucol_read_pass(&r->text, "|"))
 	{
 		if (!read_branch(r, &branch))
 			return false;
@@ -399,7 +396,7 @@ GpucolAutomaton *
 gpucol_regex_automaton(GpucolBytes regexp, Oid collation, bool ignores_case)
 {
 	GpucolNfa  *nfa = palloc0(sizeof(GpucolNfa));
-	Reader		r = {regexp.data, regexp.data + regexp.len, nfa, collation, ignores_case};
+	Reader		r = {{regexp.data, regexp.data + regexp.len}, nfa, collation, ignores_case};
 	GpucolAutomaton *automaton = NULL;
 	GpucolNfaPart part;
 	bool		ok = !ignores_case || has_ascii_cases(collation);
@@ -407,7 +404,7 @@ gpucol_regex_automaton(GpucolBytes regexp, Oid collation, bool ignores_case)
 	if (ok && regexp.len == 0)
 		part = gpucol_nfa_nothing(nfa);
 	else
-		ok = ok && read_alternatives(&r, &part) && r.at == r.end;
+		ok = ok && read_alternatives(&r, &part) && r.text.at == r.text.end;
 	if (ok)
 		automaton = gpucol_automaton_create(nfa, part);
 	pfree(nfa);
