@@ -77,8 +77,10 @@ else
 
 MODULE_big = gpucol
 EXTENSION = gpucol
-EXTVERSION = 0.1
+EXTVERSION = 0.2
 DATA_built = sql/gpucol--$(EXTVERSION).sql
+# Earlier versions, and the ways from each to the next.
+DATA = $(sort $(wildcard sql/versions/*.sql))
 
 SRCS = $(sort $(wildcard src/*.c src/*/*.c src/*/*/*.c))
 OBJS = $(SRCS:.c=.o)

@@ -53,7 +53,7 @@ make_fresh()
 	printf '#!/bin/sh\nexit 101\n' >"$FRESH/usr/sbin/policy-rc.d"
 	chmod +x "$FRESH/usr/sbin/policy-rc.d"
 	mkdir -p "$FRESH/packages"
-	cp "$OUT"/*_0.1_*.deb "$FRESH/packages/"
+	cp "$OUT"/*_0.2_*.deb "$FRESH/packages/"
 	rm -f "$FRESH"/packages/*dbgsym*
 }
 
@@ -66,7 +66,7 @@ make_upgrade()
 	for deb in "$FRESH"/packages/*.deb; do
 		rm -rf "$OUT/unpacked"
 		dpkg-deb -R "$deb" "$OUT/unpacked"
-		sed -i 's/^Version: .*/&+1/; s/(= 0.1)/(= 0.1+1)/' "$OUT/unpacked/DEBIAN/control"
+		sed -i 's/^Version: .*/&+1/; s/(= 0.2)/(= 0.2+1)/' "$OUT/unpacked/DEBIAN/control"
 		dpkg-deb --root-owner-group -b "$OUT/unpacked" "$FRESH/upgrade/$(basename "$deb")" >>"$LOG"
 	done
 	rm -rf "$OUT/unpacked"
