@@ -60,6 +60,7 @@ typedef enum GpucolRecType
 #define GPUCOL_REC_READ		0x08	/* a rule of a later stratum reads it */
 #define GPUCOL_REC_DERIVED	0x10	/* rows are added in its stratum: by rules,
 									 * or from those that were loaded */
+#define GPUCOL_REC_CHOSEN	0x20	/* the plan has choices of it, no merge */
 
 /* Rows that agree on all columns but one are merged by that column. */
 typedef enum GpucolRecMerge
@@ -78,6 +79,13 @@ typedef struct GpucolRecRelation
 	uint16_t	stratum;		/* stratum whose rules define it */
 	uint32_t	types;			/* first of arity GpucolRecType in types[] */
 } GpucolRecRelation;
+
+/* Of the rows of a derived relation that agree on these columns only the first stays. */
+typedef struct GpucolRecChoice
+{
+	uint32_t	relation;
+	uint32_t	columns;		/* as bits */
+} GpucolRecChoice;
 
 typedef enum GpucolRecOperandKind
 {
@@ -198,6 +206,8 @@ typedef struct GpucolRecPlan
 	const GpucolRecOperand *operands;
 	const GpucolRecConstant *constants;
 	const uint8_t *types;		/* GpucolRecType */
+	const GpucolRecChoice *choices;	/* a daemon is not asked for plans that have any */
+	uint32_t	nchoices;
 } GpucolRecPlan;
 
 #endif							/* GPUCOL_KERNEL_RECURSION_H */

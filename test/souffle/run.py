@@ -37,11 +37,11 @@ def bare(text):
 
 
 def primitive(types, name):
-	"""The primitive type behind a name."""
+	"""The primitive type behind a name; None: nothing declares it (a component's parameter)."""
 	seen = set()
-	while name not in COLUMN and name not in seen:
+	while name in types and name not in seen:
 		seen.add(name)
-		name = types.get(name, 'symbol')
+		name = types[name]
 	return name if name in COLUMN else None
 
 
@@ -55,7 +55,8 @@ def declared(text):
 	for m in re.finditer(r'\.decl\s+([\w?]+(?:\s*,\s*[\w?]+)*)\s*\(([^)]*)\)((?:\s+[a-z_]+)*)', text):
 		columns = [c.split(':')[1].strip() for c in m[2].split(',') if ':' in c]
 		for name in re.split(r'\s*,\s*', m[1]):
-			tables.setdefault(name, [COLUMN.get(primitive(types, c)) for c in columns])
+			if None in tables.get(name, [None]):
+				tables[name] = [COLUMN.get(primitive(types, c)) for c in columns]
 			if re.search(r'\binput\b', m[3]):
 				inputs[name] = ''
 	for names, parameters in re.findall(r'\.input\s+([\w?.]+(?:\s*,\s*[\w?.]+)*)\s*(\([^)]*\))?', text):

@@ -111,6 +111,69 @@ SELECT count(DISTINCT x), count(*) FROM gpucol.datalog('.decl edge(a:number, b:n
 SELECT complaint('.decl r(x:number) r(1). r(autoinc()) :- r(_).');
 SELECT * FROM gpucol.datalog('.decl nothing(a:number) .decl r(x:number) r(1) :- !nothing(_).', 'r') AS t(x int);
 
+-- tables of more columns than attributes: by name; nulls are an error or left out
+CREATE TABLE wide AS SELECT 1 AS "Key", g AS c2, NULL::int AS c3, CASE WHEN g <> 2 THEN 'text ' || g END AS c4 FROM generate_series(1, 4) g;
+DO $$ BEGIN EXECUTE 'ALTER TABLE wide ' || (SELECT string_agg('ADD w' || i || ' int DEFAULT ' || i, ', ') FROM generate_series(1, 40) i); END $$;
+SELECT * FROM gpucol.datalog('.decl wide(c4:symbol, w33:number, Key:float) .input wide(filename="x.csv", nulls="skip") .decl r(a:symbol, b:number, c:float) r(a, b + 1, c) :- wide(a, b, c).', 'r') AS t(a text, b int, c float8) ORDER BY 1;
+SELECT complaint('.decl wide(c4:symbol) .input wide(nulls="error") .decl r(a:symbol) r(a) :- wide(a).');
+SELECT complaint('.decl wide(c4:symbol) .input wide(nulls="drop") .decl r(a:symbol) r(a) :- wide(a).');
+SELECT complaint('.decl wide(c4:symbol, key:number) .decl r(a:symbol) r(a) :- wide(a, _).');
+SELECT count(*) FROM gpucol.datalog('.decl wide(c3:number) .input wide(nulls="skip") .decl r(a:number) r(a) :- wide(a).', 'r') AS t(a int);
+-- who may read these columns may run the program
+GRANT USAGE ON SCHEMA datalog_language TO pg_read_server_files;
+GRANT SELECT (c2) ON wide TO pg_read_server_files;
+SET ROLE pg_read_server_files;
+SELECT count(*) FROM gpucol.datalog('.decl wide(c2:number) .decl r(a:number) r(a) :- wide(a).', 'r') AS t(a int);
+RESET ROLE;
+DROP TABLE wide;
+SELECT complaint(E'.decl r(x:number)\n  #include "x.dl"\nr(1).');
+-- braces of regular expressions that count nothing are an error; as characters they are escaped or in sets
+SELECT complaint('.decl r(x:number) r(1) :- match("fo{x}b", "foxb").');
+SELECT complaint('.decl r(x:number) r(1) :- match("a[b]{", "ab{").');
+SELECT * FROM gpucol.datalog(E'.decl s(x:symbol) s("fo{x}b"). s("foob"). s("{"). s("a]{"). .decl r(x:number, s:symbol) r(1, x) :- s(x), match("fo{2}b", x). r(2, x) :- s(x), match("fo\\\\{x}b", x). r(3, x) :- s(x), match("[[:alpha:]{]", x).
+	r(4, x) :- s(x), match("a[]{]+", x). r(5, x) :- s(x), match("[^]a]", x).', 'r') AS t(x int, s text) ORDER BY 1, 2;
+-- choice-domain: of rows that agree on columns one stays, in recursions too; what is left over agrees with one that stays
+CREATE TABLE offered (a int, b int, c int);
+INSERT INTO offered SELECT i % 97, i % 89, i % 1009 FROM generate_series(1, 20000) i;
+CREATE TABLE chosen AS SELECT * FROM gpucol.datalog('.decl offered(a:number, b:number, c:number) .decl r(a:number, b:number, c:number) choice-domain (a, b), c r(a, b, c) :- offered(a, b, c).', 'r') AS t(a int, b int, c int);
+SELECT count(*) > 0 AS some, count(DISTINCT c) = count(*) AS by_c, count(DISTINCT (a, b)) = count(*) AS by_ab, (SELECT count(*) FROM (TABLE chosen EXCEPT TABLE offered) AS t) AS others,
+	(SELECT count(*) FROM offered o WHERE NOT EXISTS (SELECT FROM chosen WHERE c = o.c) AND NOT EXISTS (SELECT FROM chosen WHERE (a, b) = (o.a, o.b))) AS left_over FROM chosen;
+SELECT count(*), count(DISTINCT a), bool_and(a = 5) FROM gpucol.datalog('.decl offered(a:number, b:number, c:number) .decl r(a:number, b:number, c:number) choice-domain a r(a, b, c) :- offered(a, b, c).', 'r') AS t(a int, b int, c int) WHERE a = 5;
+-- an order of all values: each has one before it and one behind it
+SELECT count(*), count(DISTINCT a), count(DISTINCT b) FROM gpucol.datalog('.decl n(x:number) n(x) :- x = range(0, 300). .decl next(a:number, b:number) choice-domain a, b inline next(-1, 0). next(b, c) :- next(_, b), n(c), c > 0.
+	.decl r(a:number, b:number) r(a, b) :- next(a, b).', 'r') AS t(a int, b int);
+-- rows of four columns, through rounds, of a table too; facts come first
+SELECT a, count(*) FROM gpucol.datalog('.decl n(x:number) n(x) :- x = range(0, 100). .decl r(a:number, b:number, c:number, d:number) choice-domain (d, b) r(0, 0, 1, 50). r(i + 1, b, c, d) :- r(i, _, _, _), n(d), n(c), i < 4, c < 7, b = i.', 'r')
+	AS t(a int, b int, c int, d int) GROUP BY a ORDER BY a;
+SELECT count(*), count(DISTINCT a) FROM gpucol.datalog('.decl offered(a:number, b:number, c:number) choice-domain a .input offered .decl r(a:number) r(a) :- offered(a, _, _). .decl s(a:number, c:number) s(a, c) :- offered(a, _, c), r(a).', 's') AS t(a int, c int);
+SELECT complaint('.decl r(x:number) choice-domain y r(1).');
+SELECT complaint('.decl r(x:number) choice-range x r(1).');
+SELECT complaint('.decl r(x:number) choice-domain x r(1). r(x) <= r(y) :- x < y.');
+DROP TABLE offered, chosen;
+-- subsumption by any order: of pairs, of symbols, of one of several clauses, with other relations, of rows that agree on nothing
+SELECT * FROM gpucol.datalog('.decl r(a:number, b:number) r(1, 5). r(2, 4). r(1, 4). r(3, 1). r(2, 1). r(a, b) <= r(c, d) :- a <= c, b <= d.', 'r') AS t(a int, b int) ORDER BY 1;
+SELECT * FROM gpucol.datalog('.decl r(a:symbol, n:number) r("a", 1). r("b", 1). r("a", 2). r(a, n) <= r(b, n) :- a < b. .decl s(a:symbol) s(a) :- r(a, _).', 's') AS t(a text) ORDER BY 1;
+SELECT * FROM gpucol.datalog('.decl r(a:number, b:number) r(1, 2). r(2, 1). r(1, 3). r(5, 2). r(2, 4). r(k, a) <= r(k, b) :- a < b. r(a, k) <= r(b, k) :- a < b.', 'r') AS t(a int, b int) ORDER BY 1;
+SELECT * FROM gpucol.datalog('.decl up(a:number, b:number) up(1, 2). up(2, 3). up(a, c) :- up(a, b), up(b, c). .decl r(a:number) r(1). r(3). r(7). r(a) <= r(b) :- up(a, b).', 'r') AS t(a int) ORDER BY 1;
+SELECT * FROM gpucol.datalog('.decl r(a:number, b:number) r(1, 2). r(2, 1). r(2, 4). r(_, a) <= r(_, b) :- a < b.', 'r') AS t(a int, b int) ORDER BY 1;
+SELECT * FROM gpucol.datalog('.decl r(a:number, b:number) r(1, 2). r(1, 3). r(1, 4). r(5, 2). r(a, b) <= r(a, c) :- 1 < count : { r(a, _) }, b = min x : { r(a, x) }, c > b.', 'r') AS t(a int, b int) ORDER BY 1, 2;
+-- what is no order, or would take rows back in a recursion, is an error
+SELECT complaint('.decl r(a:number) r(1). r(2). r(a) <= r(b) :- a != b.');
+SELECT complaint('.decl r(a:number) r(1). r(2). r(3). r(a) <= r(b) :- b = a + 1.');
+SELECT complaint('.decl r(a:number) r(1). .decl q(a:number) q(a) :- r(a). r(a) <= r(b) :- a < b, !q(b).');
+SELECT complaint('.decl r(a:number) r(1). r(a + 1) :- r(a), a < 5. r(a) <= r(b) :- a < b, b != 3.');
+SELECT complaint('.decl r(a:number) .input r(filename="r") r(a) <= r(b) :- a < b, b != 3.');
+SELECT complaint('.decl r(a:number) .decl q(a:number) r(1). r(a) <= q(b) :- a < b.');
+-- inline relations of one rule stand in the place of atoms, in each other too, where that is no recursion: nine million pairs have no room
+SET gpucol.recursive_memory_limit = '32MB';
+SELECT count(*) FROM gpucol.datalog('.decl n(x:number) n(x) :- x = range(0, 3000). .decl pair(x:number, y:number) inline pair(x, y) :- n(x), n(y).
+	.decl swapped(x:number, y:number) inline swapped(y, x) :- pair(x, y), y >= 0, 0 < count : { n(z), z <= x }.
+	.decl r(x:number) r(x) :- swapped(x, x), pair(x, 7), x < 5. .output r', 'r') AS t(x int);
+RESET gpucol.recursive_memory_limit;
+SELECT * FROM gpucol.datalog('.decl e(x:number, y:number) e(1, 2). e(2, 3). .decl p(x:number, y:number) inline p(x, y) :- e(x, y), !q(y, x). .decl q(x:number, y:number) inline q(x, y) :- e(x, z), e(z, y), x != y.
+	.decl r(x:number, n:number) r(x, n) :- p(x, _), n = count : { p(y, _), y >= x }. r(x, 0) :- q(x, _), !p(x, x). .output r', 'r') AS t(x int, n int) ORDER BY 1, 2;
+SELECT * FROM gpucol.datalog('.decl e(x:number, y:number) e(1, 2). e(2, 3). .decl p(x:number, y:number) inline p(x, y) :- e(x, z), q(z, y). .decl q(x:number, y:number) inline q(x, y) :- e(x, y). q(x, y) :- p(x, y).
+	.decl r(x:number, y:number) r(x, y) :- p(x, y). .output r', 'r') AS t(x int, y int) ORDER BY 1, 2;
 -- inline relations that only their uses bound: several rules, in each other, in aggregates; not in negations
 SELECT * FROM gpucol.datalog('.decl edge(a:number, b:number) .decl next(a:number, b:number) inline next(x, y) :- y = x + 10. next(x, y) :- x > 1, next2(x, y).
 	.decl next2(a:number, b:number) inline next2(x, [y, nil]) :- y = 2. next2(x, x + 100) :- true.

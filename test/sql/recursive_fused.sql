@@ -60,8 +60,15 @@ SELECT compare('WITH RECURSIVE tc AS (SELECT src, dst FROM edge UNION SELECT tc.
 	SELECT count(*), max(dst) FROM tc WHERE src % 3 = 1 AND src IS NOT NULL');
 SELECT compare('WITH RECURSIVE tc AS (SELECT src, dst FROM edge UNION SELECT edge.src, tc.dst FROM tc JOIN edge ON edge.dst = tc.src) SELECT * FROM tc WHERE dst IN (3, 5) AND src > 10');
 SELECT compare('WITH RECURSIVE r AS (SELECT a, n, s, t FROM dated UNION SELECT d.b, d.n, d.s, r.t FROM r JOIN dated d ON d.a = r.a) SELECT count(*) FROM r WHERE t LIKE ''t1%'' ');
--- not on others, and not where the CTE is used twice
+-- on the other column of a closure; not where the CTE is used twice
 SELECT compare('WITH RECURSIVE tc AS (SELECT src, dst FROM edge UNION SELECT tc.src, edge.dst FROM tc JOIN edge ON edge.src = tc.dst) SELECT count(*) FROM tc WHERE dst = 7');
+-- closures that are searched from their other end: both directions and orders of columns; not with conditions on both, others in the term, or other joins
+SELECT compare('WITH RECURSIVE tc AS (SELECT src, dst FROM edge UNION SELECT edge.src, tc.dst FROM tc JOIN edge ON edge.dst = tc.src) SELECT * FROM tc WHERE src IN (3, 9)');
+SELECT compare('WITH RECURSIVE tc AS (SELECT dst, src FROM edge UNION SELECT edge.dst, tc.src FROM tc JOIN edge ON edge.src = tc.dst) SELECT * FROM tc WHERE dst > 30 AND src <> dst');
+SELECT compare('WITH RECURSIVE tc AS (SELECT dst, src FROM edge UNION SELECT tc.dst, edge.src FROM tc JOIN edge ON edge.dst = tc.src) SELECT count(src), min(src) FROM tc WHERE src = 3 OR src IS NULL');
+SELECT compare('WITH RECURSIVE tc AS (SELECT src, dst FROM edge UNION SELECT tc.src, edge.dst FROM tc JOIN edge ON edge.src = tc.dst) SELECT * FROM tc WHERE dst = 7 AND src < 20');
+SELECT compare('WITH RECURSIVE tc AS (SELECT src, dst FROM edge UNION SELECT tc.src, edge.dst FROM tc JOIN edge ON edge.src = tc.dst AND edge.dst <> 5) SELECT * FROM tc WHERE dst IN (5, 7)');
+SELECT compare('WITH RECURSIVE tc AS (SELECT src, dst FROM edge UNION SELECT tc.dst, edge.dst FROM tc JOIN edge ON edge.src = tc.src) SELECT * FROM tc WHERE dst = 7');
 SELECT compare('WITH RECURSIVE tc AS (SELECT src, dst FROM edge UNION SELECT tc.src, edge.dst FROM tc JOIN edge ON edge.src = tc.dst)
 	SELECT (SELECT count(*) FROM tc WHERE src = 7), (SELECT count(*) FROM tc)');
 SELECT compare('WITH RECURSIVE tc AS (SELECT src, dst FROM edge UNION SELECT tc.src, edge.dst FROM tc JOIN edge ON edge.src = tc.dst)

@@ -196,7 +196,14 @@ sub solve
 		die "large\n" if @$bindings > 20000;
 		if ($kind eq 'atom')
 		{
-			$bindings = [ map { @{ match($literal, $_, $full) } } @$bindings ];
+			my @out;
+
+			for my $binding (@$bindings)
+			{
+				push @out, @{ match($literal, $binding, $full) };
+				die "large\n" if @out > 200000;
+			}
+			$bindings = \@out;
 		}
 		elsif ($binds)
 		{

@@ -361,6 +361,8 @@ plan_beyond_device(const GpucolRecPlan *plan)
 			step->type == GPUCOL_REC_FLOAT8)
 			return "sum floats";
 	}
+	if (plan->nchoices > 0)
+		return "choose rows";
 	return NULL;
 }
 

@@ -806,7 +806,7 @@ gpucol_rec_closure_start(GpucolRecRun *run, uint32_t stratum,
 	Closure    *closure;
 	GpucolStatus status;
 
-	if (!gpucol_rec_stratum_shape(run, stratum, &relation, rules, &nrules) ||
+	if (!gpucol_rec_stratum_lone(run, stratum, &relation, rules, &nrules) ||
 		!recognise(run, relation, rules, nrules, &edges, &edge_from, &carried))
 		return GPUCOL_OK;
 	closure = gpucol_budget_alloc_zeroed(&run->memory, sizeof(*closure));

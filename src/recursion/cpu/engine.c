@@ -304,6 +304,8 @@ commit(GpucolRecRun *run)
 	{
 		GpucolRecTable *table = &run->tables[stratum->relations[i]];
 
+		if (table->decl->flags & GPUCOL_REC_CHOSEN)
+			GPUCOL_REC_TRY(gpucol_rec_choose(run, table));
 		gpucol_rec_table_commit(run, table);
 		run->progress.delta += table->committed - table->delta;
 		GPUCOL_REC_TRY(choose_set(run, table));
@@ -312,7 +314,7 @@ commit(GpucolRecRun *run)
 }
 
 bool
-gpucol_rec_stratum_shape(const GpucolRecRun *run, uint32_t stratum,
+gpucol_rec_stratum_lone(const GpucolRecRun *run, uint32_t stratum,
 						 uint32_t *relation, uint32_t *rules, uint32_t *nrules)
 {
 	const GpucolRecStratum *s = &run->strata[stratum];
@@ -332,7 +334,7 @@ gpucol_rec_stratum_shape(const GpucolRecRun *run, uint32_t stratum,
 		}
 	decl = &run->plan->relations[*relation];
 	return *nrules > 0 && decl->arity == 2 &&
-		!(decl->flags & GPUCOL_REC_BAG) &&
+		!(decl->flags & (GPUCOL_REC_BAG | GPUCOL_REC_CHOSEN)) &&
 		decl->merge == GPUCOL_REC_MERGE_NONE;
 }
 
@@ -488,6 +490,7 @@ end_stratum(GpucolRecRun *run)
 			GPUCOL_REC_TRY(materialise(run, stratum->relations[i]));
 		if (table->decl->merge != GPUCOL_REC_MERGE_NONE && table->slots != NULL)
 			GPUCOL_REC_TRY(gpucol_rec_table_compact(run, table));
+		gpucol_rec_choices_free(run, table);
 		gpucol_rec_table_free_set(run, table);
 		table->delta = table->committed;
 	}

@@ -155,6 +155,8 @@ typedef struct GpucolRecTable
 	uint64_t	emitted;		/* rows that next() has delivered */
 	struct GpucolRecKernel *kernel; /* produces the rows after tuples[] */
 	struct GpucolRecTotals *totals; /* all that is kept of the rows, or NULL */
+	struct GpucolRecChosen *choices;	/* choice.c */
+	uint32_t	nchoices;
 } GpucolRecTable;
 
 /* What belongs to a stratum. */
@@ -242,6 +244,10 @@ extern bool gpucol_rec_table_holds(const GpucolRecTable *table, uint32_t n,
 extern GpucolStatus gpucol_rec_table_append(GpucolRecRun *run,
 											GpucolRecTable *table, uint64_t n,
 											const uint32_t *pairs);
+
+/* Of the rows after `committed`, drop those that no choice of the relation lets stay. */
+extern GpucolStatus gpucol_rec_choose(GpucolRecRun *run, GpucolRecTable *table);
+extern void gpucol_rec_choices_free(GpucolRecRun *run, GpucolRecTable *table);
 
 /* The rows after `committed` become the delta. */
 extern void gpucol_rec_table_commit(GpucolRecRun *run, GpucolRecTable *table);
@@ -448,7 +454,7 @@ extern GpucolStatus gpucol_rec_labels_run(GpucolRecRun *run, uint32_t stratum,
  * If the stratum defines one binary relation by set semantics, and that by one
  * or two recursive rules: the relation and the rules (rules[2]).
  */
-extern bool gpucol_rec_stratum_shape(const GpucolRecRun *run, uint32_t stratum,
+extern bool gpucol_rec_stratum_lone(const GpucolRecRun *run, uint32_t stratum,
 									 uint32_t *relation, uint32_t *rules,
 									 uint32_t *nrules);
 

@@ -69,6 +69,7 @@ gpucol_rec_table_free(GpucolRecRun *run, GpucolRecTable *table)
 		table->kernel->free(run, table->kernel);
 	table->kernel = NULL;
 	gpucol_rec_totals_free(run, table);
+	gpucol_rec_choices_free(run, table);
 	gpucol_rec_table_free_set(run, table);
 	gpucol_budget_free(&run->memory, table->tuples,
 					   table->allocated * table->arity * sizeof(uint32_t));

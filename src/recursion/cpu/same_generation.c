@@ -267,7 +267,7 @@ gpucol_rec_samegen_start(GpucolRecRun *run, uint32_t stratum,
 	GpucolStatus status;
 	Choice		choice;
 
-	if (!gpucol_rec_stratum_shape(run, stratum, &relation, rules, &nrules) ||
+	if (!gpucol_rec_stratum_lone(run, stratum, &relation, rules, &nrules) ||
 		nrules != 1 || !recognise(run, relation, rules[0], &sg))
 		return GPUCOL_OK;
 	GPUCOL_REC_TRY(choose_kernel(run, &run->tables[relation], &sg, &choice));

@@ -76,7 +76,7 @@ begin_agg(CustomScanState *node, EState *estate, int eflags)
 	int			plan_id = intVal(linitial(scan->custom_private));
 	ListCell   *lc;
 
-	gpucol_check_rights(linitial(scan->custom_plans));
+	gpucol_check_rights(linitial(scan->custom_plans), eflags);
 	if (plan_id == 0)
 	{
 		state->recursion = ExecInitNode(lsecond(scan->custom_plans), estate, eflags);

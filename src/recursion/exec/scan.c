@@ -154,7 +154,7 @@ init_top(RecursiveScanState *state, const CustomScan *cscan, List *limit)
 }
 
 static void
-scan_begin(CustomScanState *node, EState *estate, int eflags pg_attribute_unused())
+scan_begin(CustomScanState *node, EState *estate, int eflags)
 {
 	RecursiveScanState *state = (RecursiveScanState *) node;
 	CustomScan *cscan = (CustomScan *) node->ss.ps.plan;
@@ -162,7 +162,7 @@ scan_begin(CustomScanState *node, EState *estate, int eflags pg_attribute_unused
 	int			plan_id = intVal(linitial(cscan->custom_private));
 	List	   *limit = lsecond(cscan->custom_private);
 
-	gpucol_check_rights(linitial(cscan->custom_plans));
+	gpucol_check_rights(linitial(cscan->custom_plans), eflags);
 	state->rows.pushed = limit == NIL ? cscan->custom_exprs :
 		list_truncate(list_copy(cscan->custom_exprs),
 					  list_length(cscan->custom_exprs) - list_length(lthird(limit)));

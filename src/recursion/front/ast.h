@@ -70,11 +70,14 @@ typedef struct DatalogRelation
 	DatalogAttribute *attributes;
 	bool		input;			/* .input */
 	bool		optional;		/* input without .input: empty where there is no table */
+	bool		skip_nulls;		/* rows with a null are left out of an input */
 	bool		output;			/* .output or .printsize */
 	bool		derived;		/* head of some clause */
 	bool		marked_inline;	/* inline.c: the program says so, */
 	bool		open;			/* and it cannot be derived by itself; */
 	bool		named;			/* what is left names it */
+	bool		folded;			/* inline.c: its rule stands in the place of atoms */
+	List	   *choices;		/* choice-domain: ints, of columns as bits */
 	GpucolRecMerge merge;		/* by subsumption */
 	int			merge_column;
 
@@ -209,11 +212,21 @@ extern DatalogRelation *gpucol_datalog_find(const DatalogProgram *program,
 											const char *name);
 extern const char *gpucol_datalog_type_name(DatalogType type);
 
-/* inline.c: replace atoms of relations marked so that cannot be derived by themselves. */
+/* subsumption.c: have the relations of subsumption clauses keep what they leave. */
+extern void gpucol_datalog_subsume(DatalogProgram *program);
+
+/* inline.c: replace atoms of relations marked so by their rules. */
 extern void gpucol_datalog_inline(DatalogProgram *program);
+
+/* A body with all that is inside it, and the suffix behind each name of a variable. */
+extern List *gpucol_datalog_copy_body(List *body, const char *suffix);
 
 /* normalise.c */
 extern void gpucol_datalog_normalise(DatalogProgram *program);
+
+/* A literal of a body that compares two expressions. */
+extern DatalogLiteral *gpucol_datalog_comparison(GpucolRecFunction function, DatalogExpr *left,
+												 DatalogExpr *right, int position);
 
 /*
  * Variables of an expression, or of a literal with all that is inside it, as

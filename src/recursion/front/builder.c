@@ -21,6 +21,7 @@ gpucol_rec_builder_init(GpucolRecBuilder *builder)
 	initStringInfo(&builder->operands);
 	initStringInfo(&builder->constants);
 	initStringInfo(&builder->types);
+	initStringInfo(&builder->choices);
 	builder->nregisters = 0;
 }
 
@@ -34,6 +35,7 @@ gpucol_rec_builder_reset(GpucolRecBuilder *builder,
 	builder->operands.len = before->operands.len;
 	builder->constants.len = before->constants.len;
 	builder->types.len = before->types.len;
+	builder->choices.len = before->choices.len;
 	builder->nregisters = before->nregisters;
 }
 
@@ -61,6 +63,15 @@ GpucolRecRelation *
 gpucol_rec_builder_get(GpucolRecBuilder *builder, uint16 relation)
 {
 	return (GpucolRecRelation *) builder->relations.data + relation;
+}
+
+void
+gpucol_rec_builder_choice(GpucolRecBuilder *builder, uint16 relation, uint32 columns)
+{
+	GpucolRecChoice choice = {.relation = relation,.columns = columns};
+
+	appendBinaryStringInfo(&builder->choices, (const char *) &choice, sizeof(choice));
+	gpucol_rec_builder_get(builder, relation)->flags |= GPUCOL_REC_CHOSEN;
 }
 
 /* The rule that is being built. */
@@ -211,6 +222,8 @@ gpucol_rec_builder_finish(GpucolRecBuilder *builder, int nstrata)
 	plan->operands = (GpucolRecOperand *) builder->operands.data;
 	plan->constants = (GpucolRecConstant *) builder->constants.data;
 	plan->types = (uint8 *) builder->types.data;
+	plan->nchoices = COUNT(builder->choices, GpucolRecChoice);
+	plan->choices = (GpucolRecChoice *) builder->choices.data;
 	return plan;
 }
 
@@ -240,6 +253,7 @@ gpucol_rec_plan_pack(const GpucolRecPlan *plan)
 	pack_array(&out, plan->constants,
 			   plan->nconstants * sizeof(GpucolRecConstant));
 	pack_array(&out, plan->types, plan->ntypes);
+	pack_array(&out, plan->choices, plan->nchoices * sizeof(GpucolRecChoice));
 	packed = palloc(VARHDRSZ + out.len);
 	SET_VARSIZE(packed, VARHDRSZ + out.len);
 	memcpy(VARDATA(packed), out.data, out.len);
@@ -276,5 +290,6 @@ gpucol_rec_plan_unpack(bytea *packed)
 	plan->constants = unpack_array(data, &at, plan->nconstants *
 								   sizeof(GpucolRecConstant));
 	plan->types = unpack_array(data, &at, plan->ntypes);
+	plan->choices = unpack_array(data, &at, plan->nchoices * sizeof(GpucolRecChoice));
 	return plan;
 }

@@ -23,6 +23,7 @@ typedef struct GpucolRecBuilder
 	StringInfoData operands;
 	StringInfoData constants;
 	StringInfoData types;
+	StringInfoData choices;
 	uint32		nregisters;		/* of the rule that is being built */
 } GpucolRecBuilder;
 
@@ -40,6 +41,10 @@ extern uint16 gpucol_rec_builder_relation(GpucolRecBuilder *builder, int arity,
 /* The relation, for changing it; valid until the next one is added. */
 extern GpucolRecRelation *gpucol_rec_builder_get(GpucolRecBuilder *builder,
 												 uint16 relation);
+
+/* Have the relation, which must be derived, keep one row for each value of these columns. */
+extern void gpucol_rec_builder_choice(GpucolRecBuilder *builder, uint16 relation,
+									  uint32 columns);
 
 /* Start a rule; steps that follow belong to it. */
 extern void gpucol_rec_builder_rule(GpucolRecBuilder *builder, int stratum,

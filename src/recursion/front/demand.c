@@ -170,20 +170,6 @@ gpucol_datalog_demand_clause(const DatalogClause *like, DatalogRelation *relatio
 	return clause;
 }
 
-/* That an argument equals a constant. */
-static DatalogLiteral *
-equals(DatalogExpr *arg, DatalogExpr *value)
-{
-	DatalogLiteral *equal = palloc0(sizeof(DatalogLiteral));
-
-	equal->kind = DATALOG_CONSTRAINT;
-	equal->position = arg->position;
-	equal->function = GPUCOL_REC_EQ;
-	equal->left = arg;
-	equal->right = value;
-	return equal;
-}
-
 DatalogClause *
 gpucol_datalog_demand_restrict(DatalogDemand *demand, const DatalogVariant *variant,
 							   const DatalogClause *clause, const Bitmapset *columns)
@@ -197,7 +183,9 @@ gpucol_datalog_demand_restrict(DatalogDemand *demand, const DatalogVariant *vari
 		DatalogExpr *arg = list_nth(clause->head->args, c);
 
 		if (arg->kind != DATALOG_CONSTANT)
-			result->body = lappend(result->body, equals(arg, variant->values[c]));
+			result->body = lappend(result->body,
+								   gpucol_datalog_comparison(GPUCOL_REC_EQ, arg, variant->values[c],
+															 arg->position));
 		else if (!same_constant(arg, variant->values[c]))
 			return NULL;
 	}
@@ -288,7 +276,7 @@ may_vary(const DatalogDemand *demand, const DatalogRelation *relation)
 	ListCell   *lc;
 
 	if (!relation->derived || relation->input || relation->optional || relation->component < 0 ||
-		relation->merge != GPUCOL_REC_MERGE_NONE)
+		relation->merge != GPUCOL_REC_MERGE_NONE || relation->choices != NIL)
 		return false;
 	foreach(lc, gpucol_datalog_demand_clauses(demand, relation))
 		if (((const DatalogClause *) lfirst(lc))->body != NIL)

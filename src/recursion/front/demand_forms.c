@@ -487,7 +487,7 @@ adorn(Magic *magic, DatalogRelation *of, Bitmapset *columns)
 			return adorned;
 	}
 	if (columns == NULL || list_length(magic->adorned) >= MOST_ADORNED || of->input ||
-		of->optional || of->merge != GPUCOL_REC_MERGE_NONE)
+		of->optional || of->merge != GPUCOL_REC_MERGE_NONE || of->choices != NIL)
 		return NULL;
 	adorned = palloc(sizeof(Adorned));
 	adorned->of = of;

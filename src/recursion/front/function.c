@@ -168,6 +168,7 @@ prepare(Execution *execution, const char *text)
 	execution->memory = gpucol_recursion_memory();
 	callback.arg = execution->program = gpucol_datalog_parse(text, execution->memory);
 	error_context_stack = &callback;
+	gpucol_datalog_subsume(execution->program);
 	gpucol_datalog_inline(execution->program);
 	gpucol_datalog_normalise(execution->program);
 	gpucol_datalog_check(execution->program);

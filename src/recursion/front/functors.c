@@ -236,6 +236,45 @@ compute_contains(const DatalogCall *call)
 	return strstr(whole, part) != NULL;
 }
 
+/* The end of a regular expression's set of characters, which begins at a "[". */
+static const char *
+end_of_set(const char *p)
+{
+	p += p[1] == '^' ? 2 : 1;
+	p += *p == ']' ? 1 : 0;
+	while (*p != '\0' && *p != ']')
+	{
+		const char *end = NULL;
+
+		if (*p == '[' && p[1] != '\0' && strchr(":.=", p[1]) != NULL)
+			end = strstr(p + 2, (char[]) {p[1], ']', '\0'});
+		if (*p == '\\' && p[1] != '\0')
+			end = p;
+		p = end == NULL ? p + 1 : end + 2;
+	}
+	return p;
+}
+
+/* A "{" that begins no count is a character for PostgreSQL, an error for Souffle. */
+static void
+check_braces(const char *p)
+{
+	for (; *p != '\0'; p++)
+	{
+		if (*p == '[')
+			p = end_of_set(p);
+		else if (*p == '\\' && p[1] != '\0')
+			p++;
+		else if (*p == '{' && !(p[1] >= '0' && p[1] <= '9'))
+			ereport(ERROR,
+					(errcode(ERRCODE_INVALID_REGULAR_EXPRESSION),
+					 errmsg("invalid regular expression: no number follows \"{\""),
+					 errhint("A brace as a character is written \\{.")));
+		if (*p == '\0')
+			break;
+	}
+}
+
 /* Does the first, a regular expression, describe the whole of the second? */
 static int64
 compute_match(const DatalogCall *call)
@@ -246,6 +285,7 @@ compute_match(const DatalogCall *call)
 	const char *whole = symbol(call, 1, &len);
 	Datum		regex = CStringGetTextDatum(psprintf("^(?:%s)$", pattern));
 
+	check_braces(pattern);
 	return DatumGetBool(DirectFunctionCall2Coll(textregexeq, C_COLLATION_OID,
 												PointerGetDatum(cstring_to_text_with_len(whole, (int) len)),
 												regex));
@@ -447,6 +487,18 @@ compute_range_step(const DatalogCall *call)
 	}
 }
 
+/* subsumption.c */
+static int64
+compute_no_order(const DatalogCall *call)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+			 errmsg("the subsumption clauses of a relation are no order"),
+			 errdetail("A row is subsumed, but no row that stays subsumes it."),
+			 errhint("Rows must not subsume each other, and what a row subsumes, those that subsume it must subsume, too.")));
+	return call->args[0];
+}
+
 /* ---- the table ---- */
 
 #define INTEGERS(name, nargs) \
@@ -483,6 +535,7 @@ static const DatalogFunctor functors[] = {
 	{"autoinc", 0, SIGNATURE_FIXED, DATALOG_NUMBER, {0}, compute_autoinc},
 	{"range", 3, SIGNATURE_NUMERIC, DATALOG_UNKNOWN, {0}, NULL},	/* ranges.c */
 	{"range step", 2, SIGNATURE_NUMERIC, DATALOG_UNKNOWN, {0}, compute_range_step},
+	CONVERSION("no order", compute_no_order, DATALOG_NUMBER),	/* subsumption.c */
 	FLOATS(sin), FLOATS(cos), FLOATS(tan), FLOATS(asin), FLOATS(acos), FLOATS(atan),
 	FLOATS(sinh), FLOATS(cosh), FLOATS(tanh), FLOATS(asinh), FLOATS(acosh), FLOATS(atanh),
 	FLOATS(exp), FLOATS(log), FLOATS(sqrt),

@@ -1,12 +1,17 @@
 /*-------------------------------------------------------------------------
  *
  * inline.c
- *	  Relations marked `inline` that cannot be derived by themselves: their rules take the
- *	  place of the atoms that use them.
+ *	  Relations marked `inline`: their rules take the place of the atoms that use them.
  *
- * R(x, y) :- y = x + 1. has no rows of its own, but where R(3, z) stands, z = 3 + 1 can.
- * Other relations marked so are derived like any.  What is left, in negations, in
- * aggregates where it would make alternatives, and in itself, is for the check to refuse.
+ * Those that cannot be derived by themselves are replaced wherever that is possible: R(x, y)
+ * :- y = x + 1. has no rows of its own, but where R(3, z) stands, z = 3 + 1 can.  What is
+ * left, in negations, in aggregates where it would make alternatives, and in itself, is for
+ * the check to refuse.
+ *
+ * Of the others those are folded that have one rule of one conjunction, whose positive
+ * atoms give the arguments their values and so their types, and that do not use
+ * themselves: pair(x, y) :- a(x), a(y). need not be multiplied out for pair(x, x).  They are
+ * replaced outside of negations and aggregates, and derived for what is left.
  *
  *-------------------------------------------------------------------------
  */
@@ -14,6 +19,7 @@
 
 #include "miscadmin.h"
 
+#include "recursion/front/functors.h"
 #include "recursion/front/hidden.h"
 
 /* Rules in rules, and atoms that are replaced in a program. */
@@ -65,15 +71,145 @@ mark_open(DatalogProgram *program)
 		{
 			const DatalogLiteral *head = lfirst(inner);
 
-			if (head->relation->marked_inline && !head->relation->output && is_open(clause, head))
+			if (head->relation->marked_inline && !head->relation->output &&
+				head->relation->choices == NIL && is_open(clause, head))
 				head->relation->open = true;
 		}
 	}
 }
 
-/* ---- copies under names of their own ---- */
+/* ---- which are folded ---- */
 
-static List *copy_body(List *body, const char *suffix);
+static bool is_foldable_body(List *body);
+
+/* May an expression stand elsewhere, with what its aggregates read? */
+static bool
+is_foldable_expr(const DatalogExpr *expr)
+{
+	ListCell   *lc;
+
+	check_stack_depth();
+	if (expr == NULL)
+		return true;
+	if (expr->functor != NULL && expr->functor->nargs == 0)
+		return false;			/* autoinc() */
+	for (int i = 0; i < DATALOG_MAX_ARGS; i++)
+		if (!is_foldable_expr(expr->args[i]))
+			return false;
+	if (expr->kind == DATALOG_TUPLE)
+		foreach(lc, expr->body)
+			if (!is_foldable_expr(lfirst(lc)))
+				return false;
+	return expr->kind != DATALOG_AGGREGATE || is_foldable_body(expr->body);
+}
+
+/* Does a body read no relation that is marked and not known to be folded? */
+static bool
+is_foldable_body(List *body)
+{
+	ListCell   *lc;
+	ListCell   *inner;
+
+	check_stack_depth();
+	foreach(lc, body)
+	{
+		const DatalogLiteral *literal = lfirst(lc);
+
+		if (literal->relation != NULL && literal->relation->marked_inline &&
+			!literal->relation->folded)
+			return false;
+		foreach(inner, literal->args)
+			if (!is_foldable_expr(lfirst(inner)))
+				return false;
+		foreach(inner, literal->alternatives)
+			if (!is_foldable_body(lfirst(inner)))
+				return false;
+		if (!is_foldable_expr(literal->left) || !is_foldable_expr(literal->right))
+			return false;
+	}
+	return true;
+}
+
+/* Is an argument of a head a variable that is an argument of an atom of the body? */
+static bool
+is_bound_by_atom(const DatalogExpr *arg, List *body)
+{
+	ListCell   *lc;
+	ListCell   *inner;
+
+	if (arg->kind != DATALOG_VARIABLE)
+		return false;
+	foreach(lc, body)
+		foreach(inner, ((const DatalogLiteral *) lfirst(lc))->args)
+		{
+			const DatalogExpr *other = lfirst(inner);
+
+			if (((const DatalogLiteral *) lfirst(lc))->kind == DATALOG_ATOM &&
+				other->kind == DATALOG_VARIABLE && strcmp(other->name, arg->name) == 0)
+				return true;
+		}
+	return false;
+}
+
+/* Could the clause, the only one of its relation, take the place of atoms? */
+static bool
+is_foldable(const DatalogClause *clause)
+{
+	const DatalogLiteral *head = linitial(clause->heads);
+	const DatalogRelation *relation = head->relation;
+	List	   *alternatives = clause->body == NIL ? NIL :
+		((const DatalogLiteral *) linitial(clause->body))->alternatives;
+	ListCell   *lc;
+
+	if (!relation->marked_inline || relation->open || relation->output || relation->input ||
+		relation->choices != NIL ||
+		relation->folded || list_length(clause->heads) != 1 || list_length(alternatives) != 1)
+		return false;
+	foreach(lc, head->args)
+		if (!is_bound_by_atom(lfirst(lc), linitial(alternatives)))
+			return false;
+	return is_foldable_body(clause->body);
+}
+
+/* Has the relation this clause only, and no subsumption? */
+static bool
+is_only_clause(const DatalogProgram *program, const DatalogClause *clause)
+{
+	const DatalogRelation *relation = ((const DatalogLiteral *) linitial(clause->heads))->relation;
+	ListCell   *lc;
+	ListCell   *head;
+
+	foreach(lc, program->clauses)
+		foreach(head, ((const DatalogClause *) lfirst(lc))->heads)
+			if (((const DatalogLiteral *) lfirst(head))->relation == relation &&
+				lfirst(lc) != clause)
+				return false;
+	return !clause->subsumption;
+}
+
+/* Mark what is folded: first what reads no marked relation, then what reads these only. */
+static void
+mark_folded(DatalogProgram *program)
+{
+	ListCell   *lc;
+	bool		again = true;
+
+	while (again)
+	{
+		again = false;
+		foreach(lc, program->clauses)
+		{
+			const DatalogClause *clause = lfirst(lc);
+
+			gpucol_datalog_poll(program);
+			if (!is_foldable(clause) || !is_only_clause(program, clause))
+				continue;
+			((DatalogLiteral *) linitial(clause->heads))->relation->folded = again = true;
+		}
+	}
+}
+
+/* ---- copies under names of their own ---- */
 
 static DatalogExpr *
 copy_expr(const DatalogExpr *expr, const char *suffix)
@@ -91,7 +227,7 @@ copy_expr(const DatalogExpr *expr, const char *suffix)
 	for (int i = 0; i < DATALOG_MAX_ARGS; i++)
 		copy->args[i] = copy_expr(expr->args[i], suffix);
 	if (expr->kind == DATALOG_AGGREGATE)
-		copy->body = copy_body(expr->body, suffix);
+		copy->body = gpucol_datalog_copy_body(expr->body, suffix);
 	if (expr->kind == DATALOG_TUPLE)
 	{
 		copy->body = NIL;
@@ -101,8 +237,8 @@ copy_expr(const DatalogExpr *expr, const char *suffix)
 	return copy;
 }
 
-static List *
-copy_body(List *body, const char *suffix)
+List *
+gpucol_datalog_copy_body(List *body, const char *suffix)
 {
 	List	   *result = NIL;
 	ListCell   *lc;
@@ -118,7 +254,7 @@ copy_body(List *body, const char *suffix)
 		foreach(inner, literal->args)
 			copy->args = lappend(copy->args, copy_expr(lfirst(inner), suffix));
 		foreach(inner, literal->alternatives)
-			copy->alternatives = lappend(copy->alternatives, copy_body(lfirst(inner), suffix));
+			copy->alternatives = lappend(copy->alternatives, gpucol_datalog_copy_body(lfirst(inner), suffix));
 		copy->left = copy_expr(literal->left, suffix);
 		copy->right = copy_expr(literal->right, suffix);
 		result = lappend(result, copy);
@@ -133,23 +269,16 @@ static List *
 body_for(const DatalogClause *clause, const DatalogLiteral *head, const DatalogLiteral *atom,
 		 const char *suffix)
 {
-	List	   *body = copy_body(clause->body, suffix);
+	List	   *body = gpucol_datalog_copy_body(clause->body, suffix);
 	ListCell   *lc;
 	ListCell   *lc2;
 
 	forboth(lc, atom->args, lc2, head->args)
 	{
-		DatalogLiteral *equal;
-
 		if (((DatalogExpr *) lfirst(lc))->kind == DATALOG_WILDCARD)
 			continue;
-		equal = palloc0(sizeof(DatalogLiteral));
-		equal->kind = DATALOG_CONSTRAINT;
-		equal->position = atom->position;
-		equal->function = GPUCOL_REC_EQ;
-		equal->left = copy_expr(lfirst(lc2), suffix);
-		equal->right = lfirst(lc);
-		body = lappend(body, equal);
+		body = lappend(body, gpucol_datalog_comparison(GPUCOL_REC_EQ, copy_expr(lfirst(lc2), suffix),
+													   lfirst(lc), atom->position));
 	}
 	return body;
 }
@@ -201,7 +330,8 @@ inline_atom(Inlining *inlining, DatalogLiteral *atom, bool in_aggregate, int lev
 	List	   *bodies;
 
 	gpucol_datalog_poll(inlining->program);
-	if (!atom->relation->open || level > MOST_LEVELS || inlining->nreplaced > MOST_REPLACED)
+	if (!(atom->relation->open || (atom->relation->folded && !in_aggregate)) ||
+		level > MOST_LEVELS || inlining->nreplaced > MOST_REPLACED)
 		return;
 	bodies = bodies_for(inlining, atom);
 	if (in_aggregate && list_length(bodies) != 1)
@@ -288,8 +418,9 @@ gpucol_datalog_inline(DatalogProgram *program)
 	bool		any = false;
 
 	mark_open(program);
+	mark_folded(program);
 	foreach(lc, program->relations)
-		any |= ((DatalogRelation *) lfirst(lc))->open;
+		any |= ((DatalogRelation *) lfirst(lc))->open || ((DatalogRelation *) lfirst(lc))->folded;
 	if (!any)
 		return;
 	foreach(lc, program->clauses)

@@ -3,8 +3,8 @@
  * input.c
  *	  Input relations of datalog programs, read from tables and views.
  *
- * Columns are taken by position and cast to the type of the attribute by
- * PostgreSQL itself.  The rows stay in memory until the plan is made, because
+ * Columns are taken by position, of wider tables by name, and cast to the type
+ * of the attribute by PostgreSQL itself.  The rows stay in memory until the plan is made, because
  * their number and distinct values decide the join orders.
  *
  *-------------------------------------------------------------------------
@@ -83,15 +83,55 @@ cast_of(Oid column_type, DatalogType type)
 	}
 }
 
+/* The column of a table that an attribute of a relation is read from; NULL: there is none. */
+static const FormData_pg_attribute *
+column_named(TupleDesc desc, const char *name)
+{
+	for (int i = 0; i < desc->natts; i++)
+		if (!TupleDescAttr(desc, i)->attisdropped &&
+			strcmp(NameStr(TupleDescAttr(desc, i)->attname), name) == 0)
+			return TupleDescAttr(desc, i);
+	return NULL;
+}
+
+/*
+ * The columns of a relation's attributes: by position, or, of a table that has more, by
+ * name.
+ */
+static const FormData_pg_attribute **
+find_columns(const DatalogProgram *program, const DatalogRelation *relation, Relation rel)
+{
+	TupleDesc	desc = RelationGetDescr(rel);
+	const FormData_pg_attribute **columns = palloc(sizeof(*columns) * (desc->natts + relation->arity + 1));
+	int			n = 0;
+
+	for (int i = 0; i < desc->natts; i++)
+		if (!TupleDescAttr(desc, i)->attisdropped)
+			columns[n++] = TupleDescAttr(desc, i);
+	for (int i = 0; n > relation->arity && i < relation->arity; i++)
+	{
+		columns[i] = column_named(desc, relation->attributes[i].name);
+		if (columns[i] == NULL)
+			break;
+		if (i == relation->arity - 1)
+			n = relation->arity;
+	}
+	if (n != relation->arity)
+		gpucol_datalog_error(program->text, relation->position, ERRCODE_DATATYPE_MISMATCH,
+							 "Of a table with more columns than the relation has attributes, those with the attributes' names are read; a view can choose others.",
+							 "wrong number of attributes of relation \"%s\": %d, where \"%s\" has %d",
+							 relation->name, relation->arity, RelationGetRelationName(rel), n);
+	return columns;
+}
+
 /* SELECT that delivers the columns of a table as the attributes' types. */
 static char *
 build_query(const DatalogProgram *program, const DatalogRelation *relation,
 			Oid relid)
 {
 	Relation	rel = relation_open(relid, AccessShareLock);
+	const FormData_pg_attribute **columns;
 	StringInfoData query;
-	int			attribute = 0;
-	int			i;
 
 	if (rel->rd_rel->relkind != RELKIND_RELATION &&
 		rel->rd_rel->relkind != RELKIND_PARTITIONED_TABLE &&
@@ -101,43 +141,31 @@ build_query(const DatalogProgram *program, const DatalogRelation *relation,
 		gpucol_datalog_error(program->text, relation->position,
 							 ERRCODE_WRONG_OBJECT_TYPE, NULL,
 							 "\"%s\" is not a table or view", relation->name);
+	columns = find_columns(program, relation, rel);
 	initStringInfo(&query);
 	appendStringInfoString(&query, "SELECT ");
-	for (i = 0; i < RelationGetDescr(rel)->natts; i++)
+	for (int i = 0; i < relation->arity; i++)
 	{
-		Form_pg_attribute att = TupleDescAttr(RelationGetDescr(rel), i);
-		const char *cast;
+		const char *cast = cast_of(columns[i]->atttypid, relation->attributes[i].type);
 
-		if (att->attisdropped)
-			continue;
-		if (attribute >= relation->arity)
-		{
-			attribute++;
-			continue;
-		}
-		cast = cast_of(att->atttypid, relation->attributes[attribute].type);
 		if (cast == NULL)
 			gpucol_datalog_error(program->text, relation->position,
 								 ERRCODE_DATATYPE_MISMATCH,
 								 "A view can cast the column.",
 								 "column \"%s\" of \"%s\" has type %s, which cannot be read as %s",
-								 NameStr(att->attname), relation->name,
-								 format_type_be(att->atttypid),
-								 gpucol_datalog_type_name(relation->attributes[attribute].type));
-		appendStringInfo(&query, "%s%s::%s", attribute > 0 ? ", " : "",
-						 quote_identifier(NameStr(att->attname)), cast);
-		attribute++;
+								 NameStr(columns[i]->attname), relation->name,
+								 format_type_be(columns[i]->atttypid),
+								 gpucol_datalog_type_name(relation->attributes[i].type));
+		appendStringInfo(&query, "%s%s::%s", i > 0 ? ", " : "",
+						 quote_identifier(NameStr(columns[i]->attname)), cast);
 	}
-	if (attribute != relation->arity)
-		gpucol_datalog_error(program->text, relation->position,
-							 ERRCODE_DATATYPE_MISMATCH,
-							 "A view can choose the columns.",
-							 "wrong number of attributes of relation \"%s\": %d, where \"%s\" has %d",
-							 relation->name, relation->arity,
-							 RelationGetRelationName(rel), attribute);
 	appendStringInfo(&query, " FROM %s",
 					 quote_qualified_identifier(get_namespace_name(RelationGetNamespace(rel)),
 												RelationGetRelationName(rel)));
+	for (int i = 0; relation->skip_nulls && i < relation->arity; i++)
+		appendStringInfo(&query, "%s (%s::%s) IS NOT NULL", i > 0 ? " AND" : " WHERE",
+						 quote_identifier(NameStr(columns[i]->attname)),
+						 cast_of(columns[i]->atttypid, relation->attributes[i].type));
 	relation_close(rel, AccessShareLock);
 	return query.data;
 }
@@ -214,7 +242,7 @@ take_rows(const DatalogProgram *program, GpucolDatalogInput *input,
 			if (isnull)
 				gpucol_datalog_error(program->text, relation->position,
 									 ERRCODE_NULL_VALUE_NOT_ALLOWED,
-									 "Datalog has no null; a view can leave such rows out.",
+									 "Datalog has no null; .input R(nulls=\"skip\") or a view leaves such rows out.",
 									 "column %d of \"%s\" holds a null",
 									 c + 1, relation->name);
 			value = to_value(program, relation, relation->attributes[c].type,

@@ -271,10 +271,17 @@ gpucol_datalog_lex(DatalogLexer *lexer)
 			if (strncmp(p, symbols[i], strlen(symbols[i])) == 0)
 				length = strlen(symbols[i]);
 		if (length == 0)
-			gpucol_datalog_error(lexer->text, lexer->at, ERRCODE_SYNTAX_ERROR,
-								 NULL, *p == '#' ?
-								 "preprocessor directives are not supported" :
-								 "unexpected character");
+		{
+			int			word = *p == '#' ? (int) strspn(p + 1, "abcdefghijklmnopqrstuvwxyz") : 0;
+
+			if (*p != '#')
+				gpucol_datalog_error(lexer->text, lexer->at, ERRCODE_SYNTAX_ERROR, NULL,
+									 "unexpected character");
+			gpucol_datalog_error(lexer->text, lexer->at, ERRCODE_FEATURE_NOT_SUPPORTED,
+								 "A program is one text, and the server reads no files for it: run C's preprocessor first (cpp -P).",
+								 "the preprocessor's directive \"%.*s\" is not supported by gpucol.datalog",
+								 word + 1, p);
+		}
 	}
 	if (token.kind == TOKEN_DIRECTIVE)
 		token.text = pnstrdup(p + 1, length - 1);

@@ -167,14 +167,14 @@ variable_expr(int variable, int position)
 	return expr;
 }
 
-static DatalogLiteral *
-equality(DatalogExpr *left, DatalogExpr *right, int position)
+DatalogLiteral *
+gpucol_datalog_comparison(GpucolRecFunction function, DatalogExpr *left, DatalogExpr *right, int position)
 {
 	DatalogLiteral *literal = palloc0(sizeof(DatalogLiteral));
 
 	literal->kind = DATALOG_CONSTRAINT;
 	literal->position = position;
-	literal->function = GPUCOL_REC_EQ;
+	literal->function = function;
 	literal->left = left;
 	literal->right = right;
 	return literal;
@@ -264,7 +264,7 @@ add_witness(Rewrite *rewrite, DatalogNames *scope, DatalogExpr *expr, List *body
 	*extra = list_concat(*extra, rewrite_body(rewrite, &inner, body));
 	value = rewrite_expr(rewrite, &inner, expr->args[0], &additions);
 	*extra = list_concat(*extra, additions);
-	*extra = lappend(*extra, equality(variable_expr(variable, expr->position), value,
+	*extra = lappend(*extra, gpucol_datalog_comparison(GPUCOL_REC_EQ, variable_expr(variable, expr->position), value,
 									  expr->position));
 	forget_names(&inner);
 }
@@ -351,7 +351,7 @@ rewrite_aggregate(Rewrite *rewrite, DatalogNames *scope, DatalogExpr *expr, List
 	count.function = GPUCOL_REC_COUNT;
 	count.args[0] = NULL;
 	by = reduce(rewrite, scope, &count, extra);
-	any = equality(copy_leaf(by), integer_expr(0, expr->position), expr->position);
+	any = gpucol_datalog_comparison(GPUCOL_REC_EQ, copy_leaf(by), integer_expr(0, expr->position), expr->position);
 	any->function = GPUCOL_REC_GT;
 	*extra = lappend(*extra, any);
 	divided = call_expr("to_float", reduce(rewrite, scope, expr, extra), NULL, expr->position);
@@ -413,12 +413,12 @@ rewrite_tuple(Rewrite *rewrite, DatalogNames *scope, DatalogExpr *expr, List **e
 	if (expr->branch != NULL)
 	{
 		items = list_make1(integer_expr(expr->branch->number, expr->position));
-		is_one = equality(integer_expr(expr->branch->number, expr->position),
+		is_one = gpucol_datalog_comparison(GPUCOL_REC_EQ, integer_expr(expr->branch->number, expr->position),
 						  field_expr(expr, variable, 0), expr->position);
 	}
 	else
 	{
-		is_one = equality(variable_expr(variable, expr->position), pack_expr(expr, NIL),
+		is_one = gpucol_datalog_comparison(GPUCOL_REC_EQ, variable_expr(variable, expr->position), pack_expr(expr, NIL),
 						  expr->position);
 		is_one->function = GPUCOL_REC_NE;
 	}
@@ -431,11 +431,12 @@ rewrite_tuple(Rewrite *rewrite, DatalogNames *scope, DatalogExpr *expr, List **e
 		if (field->kind == DATALOG_WILDCARD)
 			whole = false;
 		else
-			*extra = lappend(*extra, equality(field, field_expr(expr, variable, list_length(items) - 1),
+			*extra = lappend(*extra, gpucol_datalog_comparison(GPUCOL_REC_EQ,
+							field, field_expr(expr, variable, list_length(items) - 1),
 											  expr->position));
 	}
 	if (whole)
-		*extra = lappend(*extra, equality(variable_expr(variable, expr->position),
+		*extra = lappend(*extra, gpucol_datalog_comparison(GPUCOL_REC_EQ, variable_expr(variable, expr->position),
 										  pack_expr(expr, items), expr->position));
 	return variable_expr(variable, expr->position);
 }
@@ -465,7 +466,7 @@ rewrite_range(Rewrite *rewrite, DatalogNames *scope, DatalogExpr *expr, List **e
 		require_value(rewrite, bound);
 		copy->args[i] = rewrite_arg(rewrite, scope, bound, extra);
 	}
-	*extra = lappend(*extra, equality(variable_expr(variable, expr->position), copy,
+	*extra = lappend(*extra, gpucol_datalog_comparison(GPUCOL_REC_EQ, variable_expr(variable, expr->position), copy,
 									  expr->position));
 	return variable_expr(variable, expr->position);
 }
@@ -512,7 +513,7 @@ rewrite_arg(Rewrite *rewrite, DatalogNames *scope, DatalogExpr *expr, List **ext
 	if (copy->kind != DATALOG_CALL)
 		return copy;
 	variable = new_variable(rewrite, NULL, expr->position);
-	*extra = lappend(*extra, equality(variable_expr(variable, expr->position),
+	*extra = lappend(*extra, gpucol_datalog_comparison(GPUCOL_REC_EQ, variable_expr(variable, expr->position),
 									  copy, expr->position));
 	return variable_expr(variable, expr->position);
 }
@@ -695,104 +696,6 @@ make_clause(const DatalogProgram *program, DatalogLiteral *head, List *body)
 	return clause;
 }
 
-/* ---- subsumption ---- */
-
-static bool
-same_variable(const DatalogExpr *a, const DatalogExpr *b)
-{
-	return a->kind == DATALOG_VARIABLE && b->kind == DATALOG_VARIABLE &&
-		strcmp(a->name, b->name) == 0;
-}
-
-/* Is one of the arguments this variable? */
-static bool
-holds_variable(List *args, const DatalogExpr *variable)
-{
-	ListCell   *lc;
-
-	foreach(lc, args)
-		if (same_variable(lfirst(lc), variable))
-			return true;
-	return false;
-}
-
-/* Is no variable among the arguments twice? */
-static bool
-all_different(List *args)
-{
-	for (int i = 1; i < list_length(args); i++)
-		for (int j = 0; j < i; j++)
-			if (same_variable(list_nth(args, i), list_nth(args, j)))
-				return false;
-	return true;
-}
-
-/*
- * R(k, .., a) <= R(k, .., b) :- b < a.   Of rows that agree on k only that
- * with the least (or, with >, greatest) value is kept.
- */
-static void
-apply_subsumption(const DatalogProgram *program, DatalogClause *clause)
-{
-	DatalogLiteral *worse = linitial(clause->heads);
-	DatalogLiteral *better = lsecond(clause->heads);
-	DatalogRelation *relation = worse->relation;
-	List	   *alternatives = expand_body(program, clause->body);
-	DatalogLiteral *test = NULL;
-	DatalogExpr *a = NULL;
-	DatalogExpr *b = NULL;
-	bool		good = better->relation == relation && all_different(worse->args);
-	bool		less = false;
-	int			column = -1;
-	int			i;
-
-	for (i = 0; good && i < relation->arity; i++)
-	{
-		if (same_variable(list_nth(worse->args, i), list_nth(better->args, i)))
-			continue;
-		good = column < 0;
-		column = i;
-		a = list_nth(worse->args, i);
-		b = list_nth(better->args, i);
-	}
-	good = good && column >= 0 && !holds_variable(worse->args, b) &&
-		list_length(alternatives) == 1 &&
-		list_length(linitial(alternatives)) == 1;
-	if (good)
-	{
-		test = linitial(linitial(alternatives));
-		good = test->kind == DATALOG_CONSTRAINT &&
-			((same_variable(test->left, b) && same_variable(test->right, a)) ||
-			 (same_variable(test->left, a) && same_variable(test->right, b)));
-	}
-	if (good)
-	{
-		less = test->function == GPUCOL_REC_LT ||
-			test->function == GPUCOL_REC_LE;
-		good = less || test->function == GPUCOL_REC_GT ||
-			test->function == GPUCOL_REC_GE;
-		if (!same_variable(test->left, b))
-			less = !less;
-	}
-	if (!good)
-		gpucol_datalog_error(program->text, clause->position,
-							 ERRCODE_FEATURE_NOT_SUPPORTED,
-							 "Supported is R(k, .., a) <= R(k, .., b) :- b < a. and the same with >: of the rows with the same k, the least or greatest value is kept.",
-							 "subsumption of this form is not supported by gpucol.datalog");
-	if (relation->attributes[column].type == DATALOG_SYMBOL)
-		gpucol_datalog_error(program->text, clause->position,
-							 ERRCODE_DATATYPE_MISMATCH, NULL,
-							 "symbols have no order");
-	if (relation->merge != GPUCOL_REC_MERGE_NONE)
-		gpucol_datalog_error(program->text, clause->position,
-							 ERRCODE_FEATURE_NOT_SUPPORTED, NULL,
-							 "relation \"%s\" has two subsumption clauses",
-							 relation->name);
-	relation->merge = less ? GPUCOL_REC_MERGE_MIN : GPUCOL_REC_MERGE_MAX;
-	relation->merge_column = column;
-	relation->derived = true;
-}
-
 void
 gpucol_datalog_normalise(DatalogProgram *program)
 {
@@ -807,11 +710,6 @@ gpucol_datalog_normalise(DatalogProgram *program)
 
 		gpucol_datalog_poll(program);
 		program->at = clause->position;
-		if (clause->subsumption)
-		{
-			apply_subsumption(program, clause);
-			continue;
-		}
 		foreach(head, clause->heads)
 			foreach(alternative, expand_body(program, clause->body))
 				clauses = lappend(clauses, make_clause(program, lfirst(head),

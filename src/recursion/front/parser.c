@@ -45,6 +45,7 @@ typedef struct Mark
 	int			position;
 	const DatalogScope *scope;
 	bool		input;
+	bool		skip_nulls;
 } Mark;
 
 /* ---- tokens ---- */
@@ -338,6 +339,54 @@ make_equivalence(DatalogParser *parser, DatalogRelation *relation)
 						make_pair(parser, relation, "y", "z")));
 }
 
+/* The columns of a relation that a list of names in parentheses, or one name, means. */
+static int
+parse_choice(DatalogParser *parser, const DatalogRelation *relation)
+{
+	bool		several = gpucol_datalog_accept(parser, "(");
+	int			columns = 0;
+
+	do
+	{
+		int			position = parser->token.position;
+		const char *name = gpucol_datalog_expect_name(parser, "the name of an attribute");
+		int			c = 0;
+
+		while (c < relation->arity && strcmp(relation->attributes[c].name, name) != 0)
+			c++;
+		if (c == relation->arity)
+			gpucol_datalog_error(parser->program->text, position, ERRCODE_UNDEFINED_COLUMN, NULL,
+								 "relation \"%s\" has no attribute \"%s\"", relation->name, name);
+		columns |= (int) (UINT32_C(1) << c);
+	} while (several && gpucol_datalog_accept(parser, ","));
+	if (several)
+		gpucol_datalog_expect(parser, ")");
+	return columns;
+}
+
+/* choice-domain a, (b, c): of rows that agree on a, or on b and c, only one stays. */
+static void
+parse_choices(DatalogParser *parser, List *relations)
+{
+	List	   *choices = NIL;
+	ListCell   *lc;
+
+	gpucol_datalog_advance(parser);
+	gpucol_datalog_expect(parser, "-");
+	if (!gpucol_datalog_at_name(parser, "domain"))
+		gpucol_datalog_unexpected(parser, "\"domain\"");
+	gpucol_datalog_advance(parser);
+	do
+		choices = lappend_int(choices, parse_choice(parser, linitial(relations)));
+	while (gpucol_datalog_accept(parser, ","));
+	foreach(lc, relations)
+	{
+		DatalogRelation *relation = lfirst(lc);
+
+		relation->choices = list_concat(relation->choices, choices);
+	}
+}
+
 /* Words after a declaration: representation hints are ignored. */
 static void
 parse_qualifiers(DatalogParser *parser, List *relations)
@@ -361,10 +410,11 @@ parse_qualifiers(DatalogParser *parser, List *relations)
 			gpucol_datalog_advance(parser);
 			continue;
 		}
-		if (strcmp(parser->token.text, "choice") == 0)
-			gpucol_datalog_unsupported(parser, parser->token.position,
-									   psprintf("the qualifier \"%s\" is",
-												parser->token.text));
+		if (gpucol_datalog_at_name(parser, "choice") && gpucol_datalog_followed_by(parser, "-"))
+		{
+			parse_choices(parser, relations);
+			continue;
+		}
 		if (mark_relations(parser, relations))
 			continue;
 		if (gpucol_datalog_at_name(parser, "inline"))
@@ -430,24 +480,52 @@ parse_declaration(DatalogParser *parser)
 	parse_qualifiers(parser, relations);
 }
 
-/* (key=value, ...) after .input and the like: where Souffle keeps files. */
-static void
-skip_parameters(DatalogParser *parser)
+/* nulls="skip" or nulls="error" of an input: are rows with a null to be left out? */
+static bool
+parse_nulls(DatalogParser *parser)
 {
+	bool		skip;
+
+	gpucol_datalog_advance(parser);
+	gpucol_datalog_expect(parser, "=");
+	skip = parser->token.kind == TOKEN_STRING && strcmp(parser->token.text, "skip") == 0;
+	if (!skip && (parser->token.kind != TOKEN_STRING || strcmp(parser->token.text, "error") != 0))
+		gpucol_datalog_unexpected(parser, "\"skip\" or \"error\" in quotes");
+	gpucol_datalog_advance(parser);
+	return skip;
+}
+
+/*
+ * (key=value, ...) after .input and the like: where Souffle keeps files, which is read over.
+ * True: rows with nulls are to be left out.
+ */
+static bool
+parse_parameters(DatalogParser *parser, bool input)
+{
+	bool		skip = false;
+
 	if (!gpucol_datalog_accept(parser, "("))
-		return;
+		return false;
 	while (!gpucol_datalog_accept(parser, ")"))
 	{
 		if (parser->token.kind == TOKEN_END)
 			gpucol_datalog_unexpected(parser, "\")\"");
-		gpucol_datalog_advance(parser);
+		if (input && gpucol_datalog_at_name(parser, "nulls") && gpucol_datalog_followed_by(parser, "="))
+			skip = parse_nulls(parser);
+		else
+			gpucol_datalog_advance(parser);
 	}
+	return skip;
 }
 
 /* .input R, S and .output R, S */
 static void
 parse_mark(DatalogParser *parser, bool input)
 {
+	List	   *marks = NIL;
+	bool		skip_nulls;
+	ListCell   *lc;
+
 	do
 	{
 		Mark	   *mark = palloc(sizeof(Mark));
@@ -456,9 +534,12 @@ parse_mark(DatalogParser *parser, bool input)
 		mark->position = parser->token.position;
 		mark->scope = parser->scope;
 		mark->name = gpucol_datalog_expect_dotted(parser, "the name of a relation");
-		parser->marks = lappend(parser->marks, mark);
+		marks = lappend(marks, mark);
 	} while (gpucol_datalog_accept(parser, ","));
-	skip_parameters(parser);
+	skip_nulls = parse_parameters(parser, input);
+	foreach(lc, marks)
+		((Mark *) lfirst(lc))->skip_nulls = skip_nulls;
+	parser->marks = list_concat(parser->marks, marks);
 }
 
 static void
@@ -627,6 +708,7 @@ resolve(DatalogParser *parser)
 			gpucol_datalog_error(parser->program->text, mark->position,
 								 ERRCODE_UNDEFINED_TABLE, NULL,
 								 "relation \"%s\" is not declared", mark->name);
+		relation->skip_nulls |= mark->skip_nulls;
 		if (mark->input)
 			relation->input = true;
 		else
@@ -639,6 +721,7 @@ resolve(DatalogParser *parser)
 
 		if (!relation->derived && !relation->input)
 			relation->input = relation->optional = true;
+		relation->derived |= relation->choices != NIL;
 	}
 }
 

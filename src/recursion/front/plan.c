@@ -536,6 +536,7 @@ plan_relation(Planner *planner, DatalogRelation *relation)
 	uint8		types[GPUCOL_REC_MAX_ARITY];
 	int			flags = 0;
 	GpucolRecRelation *decl;
+	ListCell   *lc;
 	int			i;
 
 	for (i = 0; i < relation->arity; i++)
@@ -555,6 +556,9 @@ plan_relation(Planner *planner, DatalogRelation *relation)
 	decl = gpucol_rec_builder_get(&planner->builder, relation->number);
 	decl->merge = relation->merge;
 	decl->merge_column = relation->merge_column;
+	foreach(lc, relation->choices)
+		gpucol_rec_builder_choice(&planner->builder, relation->number,
+								  (uint32) lfirst_int(lc));
 }
 
 GpucolRecPlan *

@@ -62,14 +62,7 @@ atom_of(DatalogRelation *relation, List *args, int position)
 static DatalogLiteral *
 test_of(GpucolRecFunction function, DatalogExpr *left, DatalogExpr *right)
 {
-	DatalogLiteral *test = palloc0(sizeof(DatalogLiteral));
-
-	test->kind = DATALOG_CONSTRAINT;
-	test->position = left->position;
-	test->function = function;
-	test->left = left;
-	test->right = right;
-	return test;
+	return gpucol_datalog_comparison(function, left, right, left->position);
 }
 
 /* A constant of a type, by its bits. */

@@ -235,7 +235,9 @@ gpucol_rec_lower_var(GpucolRecLowering *lowering, Var *var, GpucolRecOperand *ou
 	int			column;
 	GpucolRecSource *source = gpucol_rec_lower_column(lowering, var, &column);
 
-	if (source != NULL && source->padded)
+	/* so are the columns of a LEFT JOIN that keeps rows without match only */
+	if (source != NULL && (source->padded ||
+						   (source->mode == GPUCOL_SOURCE_ABSENT && source->done)))
 		return lower_constant(lowering,
 							  (Node *) makeNullConst(var->vartype, var->vartypmod,
 													 var->varcollid), out);

@@ -9,7 +9,7 @@
  * conditions, the conditions on the self-reference and the target list, is lowered
  * to the steps of one rule: the delta first, then the input with the most equality
  * conditions on what is known, and so on.  A LEFT JOIN makes two rules, for rows
- * with and without match.
+ * with and without match; one that WHERE leaves only rows without match of, one rule.
  *
  * Expressions that the engine does not have are PostgreSQL's to compute, for a
  * vector of rows at a time (GPUCOL_REC_HOST).  Where values that are compared or
@@ -38,7 +38,7 @@
 #include "recursion/plan/lowering.h"
 
 /* Rules double with every outer join. */
-#define MAX_OPTIONAL	3
+#define MAX_OPTIONAL	5
 
 /* Are all relations that an expression names done? */
 static bool

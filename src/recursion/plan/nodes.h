@@ -58,7 +58,7 @@ typedef enum GpucolRecursivePrivate
 								 * that are equal are made the same */
 	GPUCOL_RECURSIVE_TRIAL,		/* Integer: microseconds for which PostgreSQL's plan
 								 * is tried first, or one of those below */
-	GPUCOL_RECURSIVE_FUNCTIONS,	/* OidList: what the two terms call */
+	GPUCOL_RECURSIVE_FUNCTIONS,	/* OidList: what the two terms call, and UNION */
 	GPUCOL_RECURSIVE_PUSHED		/* List of Expr: conditions on the CTE that are
 								 * tested on the non-recursive term, as the
 								 * query has them; at run time they are

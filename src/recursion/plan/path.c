@@ -22,6 +22,7 @@
 #include "optimizer/planner.h"
 
 #include "catalog/pg_type.h"
+#include "utils/lsyscache.h"
 
 #include "recursion/front/builder.h"
 #include "recursion/plan/nodes.h"
@@ -204,6 +205,7 @@ replace_recursion(PlannerInfo *root, RelOptInfo *rel,
 	PlannerInfo *subroot;
 	PlannerInfo *base = NULL;
 	Path	   *inputs;
+	ListCell   *lc;
 	int			trial;
 	const char *reason;
 
@@ -228,6 +230,8 @@ replace_recursion(PlannerInfo *root, RelOptInfo *rel,
 	note_functions((Node *) subroot->parse, &lowered.functions);
 	if (base != NULL)
 		note_functions((Node *) base->parse, &lowered.functions);
+	foreach(lc, setop->groupClauses)
+		note_function(get_opcode(lfirst_node(SortGroupClause, lc)->eqop), &lowered.functions);
 	inputs = make_inputs_path(subroot, (SubqueryScanPath *) path->rightpath, &lowered);
 	trial = trial_time(path, inputs);
 	if (lowered.equalities != NIL || trial != GPUCOL_RECURSIVE_NO_TRIAL)

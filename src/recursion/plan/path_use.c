@@ -118,12 +118,19 @@ carried_by(const GpucolRecPlan *plan, const GpucolRecRule *rule)
 	return result;
 }
 
+static GpucolRecPlan *
+plan_of(const CustomScan *scan)
+{
+	Const	   *packed = list_nth(scan->custom_private, GPUCOL_RECURSIVE_PLAN);
+
+	return gpucol_rec_plan_unpack(DatumGetByteaPP(packed->constvalue));
+}
+
 /* Columns that every recursive rule hands on as they are. */
 static Bitmapset *
 carried_columns(const CustomScan *scan)
 {
-	Const	   *packed = list_nth(scan->custom_private, GPUCOL_RECURSIVE_PLAN);
-	GpucolRecPlan *plan = gpucol_rec_plan_unpack(DatumGetByteaPP(packed->constvalue));
+	GpucolRecPlan *plan = plan_of(scan);
 	Bitmapset  *result = carried_by(plan, &plan->rules[0]);
 	uint32		i;
 
@@ -175,6 +182,138 @@ rename_columns(Node *node, void *context)
 	return expression_tree_mutator(node, rename_columns, context);
 }
 
+/* May a condition be tested on the non-recursive term? */
+static bool
+may_push(const RelOptInfo *rel, const RestrictInfo *info, CarryContext *carry)
+{
+	return !info->pseudoconstant &&
+		info->security_level <= rel->baserestrict_min_security &&
+		!contain_volatile_functions((Node *) info->clause) &&
+		!uses_others((Node *) info->clause, carry);
+}
+
+static bool
+may_push_any(const RelOptInfo *rel, CarryContext *carry)
+{
+	ListCell   *lc;
+
+	foreach(lc, rel->baserestrictinfo)
+		if (may_push(rel, lfirst_node(RestrictInfo, lc), carry))
+			return true;
+	return false;
+}
+
+/* ---- conditions on the other end of a closure ---- */
+
+/* The operands of a step of a plan that is not shared. */
+static GpucolRecOperand *
+operands_at(const GpucolRecPlan *plan, const GpucolRecStep *step)
+{
+	return unconstify(GpucolRecOperand *, &plan->operands[step->operands]);
+}
+
+/* Is a step one over two columns, an atom of a relation or an EMIT? */
+static bool
+is_pair(const GpucolRecStep *step, GpucolRecStepKind kind, uint32 relation)
+{
+	return step->kind == kind && step->relation == relation && step->noperands == 2;
+}
+
+static bool
+is_register(const GpucolRecOperand *operand, int index)
+{
+	return operand->kind == GPUCOL_REC_REGISTER && operand->index == index;
+}
+
+static bool
+are_bound(const GpucolRecOperand *operands)
+{
+	return operands[0].kind == GPUCOL_REC_BIND && operands[1].kind == GPUCOL_REC_BIND;
+}
+
+/* Are a plan's rules, by their steps, those of a closure? */
+static bool
+is_closure(const GpucolRecPlan *plan)
+{
+	const GpucolRecStep *rule = &plan->steps[plan->rules[0].steps];
+	const GpucolRecStep *base;
+
+	if (plan->nrules != 2 || plan->rules[0].nsteps != 3 || plan->rules[1].nsteps != 2 ||
+		(plan->relations[0].flags & GPUCOL_REC_BAG) != 0)
+		return false;
+	base = &plan->steps[plan->rules[1].steps];
+	return is_pair(&rule[0], GPUCOL_REC_ATOM, 0) && rule[0].version == GPUCOL_REC_DELTA &&
+		is_pair(&rule[1], GPUCOL_REC_ATOM, rule[1].relation) && rule[1].relation != 0 &&
+		is_pair(&rule[2], GPUCOL_REC_EMIT, 0) &&
+		is_pair(&base[0], GPUCOL_REC_ATOM, rule[1].relation) &&
+		is_pair(&base[1], GPUCOL_REC_EMIT, 0) &&
+		are_bound(operands_at(plan, &rule[0])) && are_bound(operands_at(plan, &base[0]));
+}
+
+/*
+ * r(x, y) :- e(x, y). r(x, z) :- delta r(x, y), e(y, z).  hands its column x on (`carried`,
+ * from 0).  It becomes the same closure from its other end, r(x, z) :- delta r(y, z), e(x,
+ * y), which hands z on; all of it also with the columns of r or of e the other way round.
+ * False: it is another plan.
+ */
+static bool
+turn_closure(GpucolRecPlan *plan, int carried)
+{
+	const GpucolRecStep *rule = &plan->steps[plan->rules[0].steps];
+	const GpucolRecStep *base = &plan->steps[plan->rules[1].steps];
+	int			other = 1 - carried;
+	int			key;			/* column of e that is joined with r's other */
+	int			found;
+	GpucolRecOperand *delta;
+	GpucolRecOperand *edge;
+	GpucolRecOperand *emit;
+	GpucolRecOperand *first;
+	GpucolRecOperand *result;
+
+	if (!is_closure(plan))
+		return false;
+	delta = operands_at(plan, &rule[0]);
+	edge = operands_at(plan, &rule[1]);
+	emit = operands_at(plan, &rule[2]);
+	first = operands_at(plan, &base[0]);
+	result = operands_at(plan, &base[1]);
+	key = is_register(&edge[0], delta[other].index) ? 0 : 1;
+	found = edge[1 - key].index;
+	if (!is_register(&edge[key], delta[other].index) || edge[1 - key].kind != GPUCOL_REC_BIND ||
+		!is_register(&emit[carried], delta[carried].index) || !is_register(&emit[other], found) ||
+		!is_register(&result[carried], first[key].index) ||
+		!is_register(&result[other], first[1 - key].index))
+		return false;
+	edge[1 - key].kind = GPUCOL_REC_REGISTER;
+	edge[1 - key].index = delta[carried].index;
+	edge[key].kind = GPUCOL_REC_BIND;
+	edge[key].index = found;
+	emit[carried].index = found;
+	emit[other].index = delta[other].index;
+	return true;
+}
+
+/* Turn the closure around if that lets conditions be tested on the non-recursive term. */
+static void
+turn_for_conditions(CustomScan *scan, const RelOptInfo *rel, CarryContext *carry)
+{
+	GpucolRecPlan *plan = plan_of(scan);
+	CarryContext turned = *carry;
+	Const	   *packed;
+	int			carried;
+
+	if (!bms_get_singleton_member(carry->carried, &carried) || carried > 2)
+		return;
+	turned.carried = bms_make_singleton(3 - carried);
+	if (may_push_any(rel, carry) || !may_push_any(rel, &turned) ||
+		!turn_closure(plan, carried - 1))
+		return;
+	packed = copyObject(list_nth_node(Const, scan->custom_private, GPUCOL_RECURSIVE_PLAN));
+	packed->constvalue = PointerGetDatum(gpucol_rec_plan_pack(plan));
+	lfirst(list_nth_cell(scan->custom_private, GPUCOL_RECURSIVE_PLAN)) = packed;
+	carry->carried = turned.carried;
+}
+
 void
 gpucol_recursive_push_filters(PlannerInfo *root, RelOptInfo *rel)
 {
@@ -188,14 +327,12 @@ gpucol_recursive_push_filters(PlannerInfo *root, RelOptInfo *rel)
 		return;
 	carry.carried = carried_columns(scan);
 	carry.columns = scan->custom_scan_tlist;
+	turn_for_conditions(scan, rel, &carry);
 	foreach(lc, rel->baserestrictinfo)
 	{
 		RestrictInfo *info = lfirst_node(RestrictInfo, lc);
 
-		if (info->pseudoconstant ||
-			info->security_level > rel->baserestrict_min_security ||
-			contain_volatile_functions((Node *) info->clause) ||
-			uses_others((Node *) info->clause, &carry))
+		if (!may_push(rel, info, &carry))
 			continue;
 		scan->custom_exprs = lappend(scan->custom_exprs,
 									 rename_columns((Node *) info->clause,
