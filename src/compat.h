@@ -433,9 +433,11 @@ typedef struct GpucolCompatIntoReceiver
 #if PG_VERSION_NUM >= 180000
 #define gpucol_compat_rte_is_group(rte)		((rte)->rtekind == RTE_GROUP)
 #define gpucol_compat_rte_group_exprs(rte)	((rte)->groupexprs)
+#define gpucol_compat_no_group_rte(query)	((query)->hasGroupRTE = false)
 #else
 #define gpucol_compat_rte_is_group(rte)		((void) (rte), false)
 #define gpucol_compat_rte_group_exprs(rte)	((void) (rte), NIL)
+#define gpucol_compat_no_group_rte(query)	((void) (query))
 #endif
 
 /* A column above an outer join that may make it NULL says so from 16 on. */
@@ -446,6 +448,23 @@ typedef struct GpucolCompatIntoReceiver
 #else
 #define gpucol_compat_set_nulled(var, join)	((void) (var), (void) (join))
 #define gpucol_compat_is_nulled(var)	((void) (var), false)
+#endif
+
+/* A query has no tables any more: neither what groups them, nor entries for their rights. */
+#if PG_VERSION_NUM >= 160000
+#define gpucol_compat_no_tables(query) \
+	(gpucol_compat_no_group_rte(query), (void) ((query)->rteperminfos = NIL))
+#else
+#define gpucol_compat_no_tables(query)		gpucol_compat_no_group_rte(query)
+#endif
+
+/* The operators, and their number, by which a SetOp finds rows equal; from 18 on a sorted one orders them. */
+#if PG_VERSION_NUM >= 180000
+#define gpucol_compat_setop_operators(setop)	((setop)->cmpOperators)
+#define gpucol_compat_setop_noperators(setop)	((setop)->strategy == SETOP_HASHED ? (setop)->numCols : 0)
+#else
+#define gpucol_compat_setop_operators(setop)	((setop)->dupOperators)
+#define gpucol_compat_setop_noperators(setop)	((setop)->numCols)
 #endif
 
 /*

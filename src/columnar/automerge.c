@@ -1,7 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * automerge.c
- *	  A worker that merges those tables of one database whose delta has grown.
+ *	  A worker that merges those tables of one database whose delta has grown, and packs small and
+ *	  much-deleted segments together.
  *
  * The launcher (service/launcher.c) starts one in a database at each nap, and waits for it.
  * It looks at each table in turn (how many rows of the delta would be moved, on a sample
@@ -67,6 +68,7 @@
 
 #include "columnar/am.h"
 #include "columnar/automerge.h"
+#include "columnar/compact.h"
 #include "columnar/delta_count.h"
 #include "columnar/delta_pages.h"
 #include "columnar/merge.h"
@@ -84,6 +86,7 @@
 #define EXCLUSIVE_MS	50		/* for a batch with that lock, */
 #define BATCHES			8		/* of which there are so many a visit, */
 #define PAUSE_MS		200		/* so far from each other */
+#define FEW_ROWS		10000	/* of segments, that such a batch packs together */
 #define WRITER_MS		100		/* for a transaction that has written to end */
 #define LONGEST_SLEEP	4		/* times the delay */
 
@@ -162,19 +165,6 @@ stop_timer(void)
  * ------------------------------------------------------------------------
  */
 
-/* Has somebody come to a row that this transaction has moved? */
-static bool
-has_waiters(void)
-{
-	LOCKTAG		tag;
-	TransactionId xid = GetTopTransactionIdIfAny();
-
-	if (!TransactionIdIsValid(xid))
-		return false;
-	SET_LOCKTAG_TRANSACTION(tag, xid);
-	return LockHasWaiters(&tag, ExclusiveLock, false);
-}
-
 /* Does somebody have the database to drop it, to copy it, or to move it? */
 static bool
 is_database_wanted(void)
@@ -200,7 +190,7 @@ give_way(Relation table)
 static void
 look_around(Relation table)
 {
-	if (LockHasWaitersRelation(table, ShareUpdateExclusiveLock) || has_waiters() ||
+	if (LockHasWaitersRelation(table, ShareUpdateExclusiveLock) || gpucol_merge_has_waiters() ||
 		is_database_wanted())
 		give_way(table);
 }
@@ -226,7 +216,7 @@ pay(void)
 
 /* Before each row: go on? */
 static bool
-step(Relation table)
+step(Relation table, int64 moved pg_attribute_unused())
 {
 	static TimestampTz looked = 0;
 	static uint32 rows = 0;
@@ -343,6 +333,14 @@ is_to_be_merged(Relation table)
 	return options.enabled && gpucol_writer_allowed(table) && is_due(table, &options);
 }
 
+/* Are segments of the table, which is locked, to be packed? */
+static bool
+is_to_be_compacted(Relation table)
+{
+	return gpucol_am_is_table(table) && table->rd_rel->relpersistence != RELPERSISTENCE_TEMP &&
+		gpucol_compact_is_due(gpucol_view_open(table, GetActiveSnapshot()));
+}
+
 /* Merge some rows of a table that is locked. */
 static Outcome
 merge_some(Relation table)
@@ -371,6 +369,49 @@ merge_some(Relation table)
 	return moved == pace.most || (moved > 0 && exclusive && GetCurrentTimestamp() >= deadline) ? MORE : DONE;
 }
 
+/* Before each row that is packed with others: go on, or not at all? */
+static void
+step_or_give_way(Relation table)
+{
+	if (!step(table, 0))
+		give_way(table);
+}
+
+/* Exclude writers at the end, if nobody waits; rows that were deleted meanwhile are no error. */
+static void
+exclude_at_end(Relation table)
+{
+	look_around(table);
+	exclude_writers(table);
+	gives_way = true;
+}
+
+/* Pack some segments of a table that is locked. */
+static Outcome
+compact_some(Relation table)
+{
+	GpucolCompactPace pace = {.most = gpucol_segment_rows, .step = step_or_give_way, .exclude = exclude_at_end};
+	Writers		writers = find_writers(table);
+	uint32		packed;
+
+	if (writers == LONG_WRITERS)
+		return DONE;
+	exclusive |= writers == SHORT_WRITERS;
+	if (exclusive)
+	{
+		exclude_writers(table);
+		deadline = GetCurrentTimestamp() + EXCLUSIVE_MS * INT64CONST(1000);
+		pace.exclude = NULL;
+		pace.most = FEW_ROWS;
+	}
+	packed = gpucol_compact_segments(table, &pace);
+	gives_way = false;
+	ereport(DEBUG1,
+			(errmsg_internal("automatic packing of table \"%s\": %u segments",
+							 RelationGetRelationName(table), packed)));
+	return packed > 0 ? MORE : DONE;
+}
+
 /* Look at a table and merge some of its rows, if its lock is to be had at once. */
 static Outcome
 look_at_table(Oid relid)
@@ -388,6 +429,8 @@ look_at_table(Oid relid)
 									RelationGetRelationName(table)));
 	if (is_to_be_merged(table))
 		outcome = merge_some(table);
+	else if (is_to_be_compacted(table))
+		outcome = compact_some(table);
 	table_close(table, NoLock);
 	return outcome;
 }

@@ -72,6 +72,7 @@ look_at_all_tuples(GpucolScan *scan)
 {
 	Relation	rel = scan->base.rs_rd;
 	Page		page = BufferGetPage(scan->bitmap_buffer);
+	BlockNumber block = BufferGetBlockNumber(scan->bitmap_buffer);
 	OffsetNumber last = PageGetMaxOffsetNumber(page);
 
 	for (OffsetNumber i = FirstOffsetNumber; i <= last; i = OffsetNumberNext(i))
@@ -81,7 +82,7 @@ look_at_all_tuples(GpucolScan *scan)
 
 		if (!ItemIdIsNormal(PageGetItemId(page, i)))
 			continue;
-		gpucol_item_get(rel, scan->bitmap_buffer, i, &tuple);
+		gpucol_item_get(rel, page, block, i, &tuple);
 		visible = HeapTupleSatisfiesVisibility(&tuple, scan->base.rs_snapshot,
 											   scan->bitmap_buffer);
 		if (visible)
@@ -121,7 +122,8 @@ store_tuple(GpucolScan *scan, OffsetNumber offset, TupleTableSlot *slot)
 	HeapTuple	tuple = &scan->bitmap_tuple;
 	bool		lent;
 
-	gpucol_item_get(scan->base.rs_rd, scan->bitmap_buffer, offset, tuple);
+	gpucol_item_get(scan->base.rs_rd, BufferGetPage(scan->bitmap_buffer),
+					BufferGetBlockNumber(scan->bitmap_buffer), offset, tuple);
 	lent = gpucol_slot_lend(slot);
 	ExecStoreBufferHeapTuple(tuple, slot, scan->bitmap_buffer);
 	gpucol_slot_take_back(slot, lent);

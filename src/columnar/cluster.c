@@ -172,9 +172,8 @@ add_segment(Cluster *cluster, const GpucolDirectoryTuple *row, bool by_itself,
 	view->nsegments++;
 }
 
-/* Has the table been clustered by an index? */
-static bool
-is_clustered(Relation table)
+bool
+gpucol_cluster_keeps_order(Relation table)
 {
 	List	   *indexes = RelationGetIndexList(table);
 	ListCell   *lc;
@@ -218,9 +217,21 @@ is_dead(const Cluster *cluster, uint64 row)
 }
 
 bool
+gpucol_cluster_is_small(uint32 live)
+{
+	return live < SPARSE_SHARE * gpucol_segment_rows;
+}
+
+bool
+gpucol_cluster_is_holed(uint32 live, uint32 nrows)
+{
+	return live < (1 - SPARSE_SHARE) * nrows;
+}
+
+bool
 gpucol_cluster_is_sparse(uint32 live, uint32 nrows)
 {
-	return live < SPARSE_SHARE * gpucol_segment_rows || live < (1 - SPARSE_SHARE) * nrows;
+	return gpucol_cluster_is_small(live) || gpucol_cluster_is_holed(live, nrows);
 }
 
 /* Is a segment, of whose rows some are dead to everyone, not copied as it is? */
@@ -519,7 +530,7 @@ gpucol_cluster_segments(GpucolDirectory *from, Relation new_table, Relation inde
 	cluster.context = AllocSetContextCreate(CurrentMemoryContext, "gpucol cluster",
 											ALLOCSET_DEFAULT_SIZES);
 	cluster.dead = gpucol_deadrows_collect(from, oldest_xmin);
-	cluster.in_order = is_clustered(from->table);
+	cluster.in_order = gpucol_cluster_keeps_order(from->table);
 	choose_segments(&cluster, oldest_xmin, index != NULL, sorted);
 	if (sorted)
 		write_sorted(&cluster, index, -1);

@@ -47,8 +47,15 @@ extern GpucolClustered *gpucol_cluster_segments(GpucolDirectory *from,
 												Relation new_table, Relation index,
 												TransactionId oldest_xmin);
 
-/* Has a segment so few rows left, or lost so many, that VACUUM FULL packs it with others? */
+/* Has a segment few rows left, or lost many? */
+extern bool gpucol_cluster_is_small(uint32 live);
+extern bool gpucol_cluster_is_holed(uint32 live, uint32 nrows);
+
+/* Is it either, so that VACUUM FULL packs it with others? */
 extern bool gpucol_cluster_is_sparse(uint32 live, uint32 nrows);
+
+/* Has the table been clustered by an index, whose order VACUUM FULL keeps? */
+extern bool gpucol_cluster_keeps_order(Relation table);
 
 /* Was the segment of a row rewritten? */
 extern bool gpucol_cluster_has_row(const GpucolClustered *clustered, uint64 row);

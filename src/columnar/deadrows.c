@@ -62,6 +62,20 @@ add_segment(GpucolCoverage *coverage, const GpucolSegmentEntry *entry)
 		coverage->extents[coverage->nextents++] = entry->extents[i];
 }
 
+/* Note who has deleted an entry that is dead to everyone. */
+static void
+note_end(GpucolCoverage *coverage, HeapTupleHeader entry)
+{
+	TransactionId end;
+
+	if ((entry->t_infomask & HEAP_XMAX_INVALID) != 0)
+		return;
+	end = HeapTupleHeaderGetUpdateXid(entry);
+	if (TransactionIdIsNormal(end) && TransactionIdDidCommit(end) &&
+		(!TransactionIdIsValid(coverage->newest) || TransactionIdFollows(end, coverage->newest)))
+		coverage->newest = end;
+}
+
 GpucolCoverage *
 gpucol_coverage_read_locked(GpucolDirectory *dir)
 {
@@ -84,7 +98,10 @@ gpucol_coverage_read_locked(GpucolDirectory *dir)
 		GpucolSegmentEntry entry;
 
 		if (judge(&row, oldest_xmin) == HEAPTUPLE_DEAD)
+		{
+			note_end(coverage, row.tuple->t_data);
 			continue;
+		}
 		if (coverage->nranges == capacity)
 		{
 			capacity *= 2;

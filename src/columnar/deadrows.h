@@ -29,6 +29,7 @@ typedef struct GpucolCoverage
 	uint64		bound;			/* numbers from here on are nobody's yet */
 	uint64		lost;			/* numbers below it that no segment has */
 	uint64		rows;			/* rows of written segments */
+	TransactionId newest;		/* who took the last of the others away; invalid = nobody known */
 	BlockNumber block;			/* of one of them, if there is any */
 	uint32		nranges;
 	GpucolRowRange *ranges;		/* ascending */

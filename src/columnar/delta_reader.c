@@ -3,8 +3,9 @@
  * delta_reader.c
  *	  Pages of the delta as batches of columns.
  *
- * Heap's own code finds all tuples of a page that the snapshot sees at once, with its
- * hint bits, pruning and predicate locks.  Their values then go straight to the columns
+ * All tuples of a page that the snapshot sees are found at once.  Of most, their headers tell
+ * (settled.h); PostgreSQL's code is asked of the others, and of all where predicate locks
+ * are to be taken, heap's.  Their values then go straight to the columns
  * of the batch (delta_deform.h), while the page is pinned: no row passes through a slot.
  *
  * A batch has the rows of whole pages, as many as fit, unless their values take more
@@ -47,6 +48,10 @@ struct GpucolDeltaReader
 	BlockNumber end;			/* up to here */
 	bool		loaded;			/* heap's scan is at that block, */
 	int			next;			/* and this is its next visible tuple */
+	bool		by_header;		/* tuples' headers tell what is visible; then, of that page: */
+	bool		settled;		/* all its tuples are, */
+	TransactionId newest;		/* by these transactions at the latest, */
+	XLogRecPtr	lsn;			/* as it was then */
 
 	/* what is kept */
 	GpucolDeltaCache *cache;	/* NULL if nothing is */
@@ -94,6 +99,7 @@ gpucol_delta_reader_open(TableScanDesc heap, GpucolRowBatch *rows)
 	if (gpucol_delta_memory_limit > 0 && !IsParallelWorker() &&
 		gpucol_settled_possible(heap->rs_rd, heap->rs_snapshot))
 		reader->cache = gpucol_delta_cache_open(heap->rs_rd);
+	reader->by_header = gpucol_settled_by_header(heap->rs_snapshot);
 	reader->wal_end = gpucol_settled_wal_end();
 	callback->func = close_reader;
 	callback->arg = reader;
@@ -126,14 +132,69 @@ leave_page(GpucolDeltaReader *reader)
 	reader->loaded = false;
 }
 
-/* Have heap's scan find the visible tuples of the next block. */
+/*
+ * Find the visible tuples of a page that is pinned and locked, where heap's scan would put them;
+ * are all tuples settled?
+ */
+static void
+find_visible(GpucolDeltaReader *reader, Page page)
+{
+	HeapScanDesc heap = (HeapScanDesc) reader->heap;
+	Snapshot	snapshot = reader->heap->rs_snapshot;
+	bool		all_visible = PageIsAllVisible(page) && !snapshot->takenDuringRecovery;
+	OffsetNumber last = PageIsNew(page) ? 0 : PageGetMaxOffsetNumber(page);
+	int			n = 0;
+
+	reader->settled = !PageIsNew(page);
+	reader->newest = InvalidTransactionId;
+	for (OffsetNumber offset = FirstOffsetNumber; offset <= last; offset++)
+	{
+		HeapTupleData tuple;
+
+		gpucol_item_ahead(page, offset);
+		if (!ItemIdIsNormal(PageGetItemId(page, offset)))
+			continue;
+		/* a page has no more tuples than fit, or is damaged */
+		gpucol_item_get(reader->heap->rs_rd, page, reader->block,
+						n < MaxHeapTuplesPerPage ? offset : InvalidOffsetNumber, &tuple);
+		if (all_visible || gpucol_settled_is_seen(tuple.t_data, snapshot->xmin) ||
+			HeapTupleSatisfiesVisibility(&tuple, snapshot, heap->rs_cbuf))
+			heap->rs_vistuples[n++] = offset;
+		reader->settled = reader->settled &&
+			gpucol_settled_tuple(tuple.t_data, snapshot->xmin, &reader->newest);
+	}
+	heap->rs_ntuples = n;
+}
+
+/* Have heap's scan be at the next block, with its visible tuples. */
+static void
+read_page(GpucolDeltaReader *reader)
+{
+	HeapScanDesc heap = (HeapScanDesc) reader->heap;
+	Relation	table = reader->heap->rs_rd;
+
+	leave_page(reader);
+	heap->rs_cbuf = ReadBufferExtended(table, MAIN_FORKNUM, reader->block, RBM_NORMAL,
+									   heap->rs_strategy);
+	heap->rs_cblock = reader->block;
+	heap_page_prune_opt(table, heap->rs_cbuf);
+	LockBuffer(heap->rs_cbuf, BUFFER_LOCK_SHARE);
+	find_visible(reader, BufferGetPage(heap->rs_cbuf));
+	reader->lsn = BufferGetLSNAtomic(heap->rs_cbuf);
+	LockBuffer(heap->rs_cbuf, BUFFER_LOCK_UNLOCK);
+}
+
+/* Find the visible tuples of the next block. */
 static void
 load_page(GpucolDeltaReader *reader)
 {
 	if (reader->loaded)
 		return;
 	CHECK_FOR_INTERRUPTS();
-	gpucol_compat_heap_getpage(reader->heap, reader->block);
+	if (reader->by_header)
+		read_page(reader);
+	else
+		gpucol_compat_heap_getpage(reader->heap, reader->block);
 	reader->loaded = true;
 	reader->next = 0;
 }
@@ -144,6 +205,7 @@ take_page(GpucolDeltaReader *reader)
 {
 	HeapScanDesc heap = (HeapScanDesc) reader->heap;
 	GpucolRowBatch *rows = reader->rows;
+	Page		page = BufferGetPage(heap->rs_cbuf);
 	int			ntuples = (int) heap->rs_ntuples;
 
 	while (reader->next < ntuples && !gpucol_row_batch_is_full(rows))
@@ -151,7 +213,7 @@ take_page(GpucolDeltaReader *reader)
 		OffsetNumber offset = heap->rs_vistuples[reader->next++];
 		HeapTupleData tuple;
 
-		gpucol_item_get(reader->heap->rs_rd, heap->rs_cbuf, offset, &tuple);
+		gpucol_item_get(reader->heap->rs_rd, page, reader->block, offset, &tuple);
 		if (!gpucol_deform_tuple(reader->deform, &tuple, rows->nrows))
 			return false;
 		rows->tids[rows->nrows++] = (uint64) reader->block << 16 | offset;
@@ -195,36 +257,17 @@ find_nulls(GpucolRowBatch *rows, const bool *chosen)
  * ------------------------------------------------------------------------
  */
 
-/*
- * Add the page that heap's scan is at to the draft of a unit; false if some row of it is not
- * settled, and what others have done to the page since heap's scan looked is not.
- */
+/* Add the page that heap's scan is at to the draft of a unit; false if that may not be kept. */
 static bool
 draft_page(GpucolDeltaReader *reader)
 {
 	GpucolDeltaUnit *draft = &reader->draft;
-	Buffer		buffer = ((HeapScanDesc) reader->heap)->rs_cbuf;
-	Page		page = BufferGetPage(buffer);
-	TransactionId newest = draft->newest;
-	XLogRecPtr	lsn;
-	bool		settled;
 
-	LockBuffer(buffer, BUFFER_LOCK_SHARE);
-	lsn = BufferGetLSNAtomic(buffer);
-	settled = !PageIsNew(page) && !XLogRecPtrIsInvalid(lsn);
-	for (OffsetNumber i = FirstOffsetNumber; settled && i <= PageGetMaxOffsetNumber(page); i++)
-	{
-		HeapTupleData tuple;
-
-		if (ItemIdIsNormal(PageGetItemId(page, i)))
-			settled = gpucol_item_find(page, i, &tuple) &&
-				gpucol_settled_tuple(tuple.t_data, reader->heap->rs_snapshot->xmin, &newest);
-	}
-	LockBuffer(buffer, BUFFER_LOCK_UNLOCK);
-	if (!settled)
+	if (!reader->by_header || !reader->settled || XLogRecPtrIsInvalid(reader->lsn))
 		return false;
-	draft->lsns[draft->nblocks] = lsn;
-	draft->newest = newest;
+	draft->lsns[draft->nblocks] = reader->lsn;
+	if (TransactionIdPrecedes(draft->newest, reader->newest))
+		draft->newest = reader->newest;
 	return true;
 }
 
@@ -329,7 +372,8 @@ read_lacking(GpucolDeltaReader *reader, GpucolDeltaUnit *unit)
 				return GPUCOL_END;
 			}
 		}
-		gpucol_item_get(reader->heap->rs_rd, buffer, (OffsetNumber) unit->tids[row], &tuple);
+		gpucol_item_get(reader->heap->rs_rd, BufferGetPage(buffer), block,
+						(OffsetNumber) unit->tids[row], &tuple);
 		if (!gpucol_deform_tuple(reader->deform, &tuple, row))
 			status = GPUCOL_UNSUPPORTED;
 		else if (rows->nbytes >= rows->most_bytes)

@@ -18,7 +18,7 @@
  *	  8192 .. 8447	block				GpucolForward, see forward.h
  *
  * A row number n is keyed (base + n / 2^31, n mod 2^31); a bitmap is keyed the
- * same way by n / 8192, a forward by the block of the delta.  The first two and lock records are
+ * same way by n / 8192, a forward by the block of TIDs.  The first two and lock records are
  * frozen at birth; the others are ordinary transactional tuples: their visibility
  * is the segments'.
  *
@@ -76,6 +76,7 @@ typedef struct GpucolCounter
 #define GPUCOL_LACKS_BITMAPS	1
 #define GPUCOL_LACKS_LOCKS		2
 #define GPUCOL_LACKS_TOMBSTONES	4
+#define GPUCOL_LACKS_MOVES		8	/* forwards of segment rows */
 
 typedef struct GpucolExtent
 {
@@ -132,11 +133,11 @@ typedef struct GpucolTombstone
 /* The row was updated and no column of a unique key has changed. */
 #define GPUCOL_TOMBSTONE_KEY_KEPT	1
 
-/* Rows of one page of the delta that a merge has packed, one after another. */
+/* Rows of one block of TIDs that were packed in another place, one after another. */
 typedef struct GpucolForward
 {
 	uint64		first_row;		/* number of the first */
-	uint8		moved[40];		/* bit by line pointer */
+	uint8		moved[40];		/* bit by offset */
 } GpucolForward;
 
 /* A directory row as read. */
@@ -255,6 +256,33 @@ extern void gpucol_directory_scan_end(GpucolDirectoryScan *scan);
  */
 extern bool gpucol_directory_read(GpucolDirectory *dir, Buffer buffer, ItemPointer tid,
 								  HeapTuple tuple, GpucolDirectoryTuple *row);
+
+/* What an index entry leads to: a row of its key, or none. */
+typedef enum GpucolPlace
+{
+	GPUCOL_PLACE_ROW,
+	GPUCOL_PLACE_PRUNED,		/* a dead row's, of which nothing is left */
+	GPUCOL_PLACE_WRONG,			/* something else, */
+	GPUCOL_PLACE_DAMAGED		/* or a row that fails its checks: *problem says what is wrong */
+} GpucolPlace;
+
+/*
+ * Look at the place that the index entry of a key leads to, on a page whose buffer is locked.
+ * The caller has asked for the identity before.
+ */
+extern GpucolPlace gpucol_directory_look(GpucolDirectory *dir, Buffer buffer, ItemPointer place,
+										 GpucolRowKey key, HeapTuple tuple,
+										 GpucolDirectoryTuple *row, const char **problem);
+
+/*
+ * Have `take` take the number of each row keyed `from` to `to` (inclusive) in the id range of
+ * `base` that a snapshot sees, in ascending order: as a scan would, but page by page.  It is
+ * called with a page locked.  (directory_run.c)
+ */
+typedef void (*GpucolDirectoryTake) (uint64 number, void *arg);
+
+extern void gpucol_directory_run(GpucolDirectory *dir, Snapshot snapshot, Oid base, uint64 from,
+								 uint64 to, GpucolDirectoryTake take, void *arg);
 
 /*
  * Copy the data of a key's row at a place, if there is one and the snapshot sees it;

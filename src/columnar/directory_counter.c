@@ -270,7 +270,7 @@ gpucol_directory_reserve(GpucolDirectory *dir, uint64 n, uint64 after,
 	PreventCommandDuringRecovery("loading a segment");
 	while (!find_counter(dir, &tid, &counter))
 		gpucol_directory_begin(dir, GPUCOL_BLOCK_TIDS, GPUCOL_LACKS_BITMAPS |
-							   GPUCOL_LACKS_LOCKS | GPUCOL_LACKS_TOMBSTONES);
+							   GPUCOL_LACKS_LOCKS | GPUCOL_LACKS_TOMBSTONES | GPUCOL_LACKS_MOVES);
 	check_counter(dir);
 
 	begin_change(&change, dir, &tid);

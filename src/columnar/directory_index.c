@@ -44,10 +44,16 @@
 /* Levels that no index has. */
 #define MAX_LEVELS		32
 
-/* Bytes of the two columns of the key. */
+/* Columns of the key, their bytes, and columns with the TID. */
+#define KEY_COLUMNS		2
 #define KEY_BYTES		(sizeof(Oid) + sizeof(int32))
+#define WHOLE			3
 
-/* A key of an item, of whose columns the last may be cut off: less than any. */
+/*
+ * A key of an item, of whose columns the last may be cut off: less than any.  The third is the
+ * TID, of which only the order to a key without it matters: the btree looks for a key to the
+ * right of such an item.
+ */
 typedef struct ItemKey
 {
 	int			ncolumns;
@@ -90,7 +96,7 @@ compare_items(const ItemKey *a, const ItemKey *b)
 static int
 compare_key(const ItemKey *item, GpucolRowKey key)
 {
-	ItemKey		whole = {2, key};
+	ItemKey		whole = {WHOLE, key};
 
 	return compare_items(item, &whole);
 }
@@ -104,15 +110,16 @@ is_sound(IndexTuple tuple, bool pivot, ItemKey *item)
 	if ((tuple->t_info & (INDEX_NULL_MASK | INDEX_VAR_MASK)) != 0 ||
 		pivot != BTreeTupleIsPivot(tuple))
 		return false;
-	item->ncolumns = 2;
+	item->ncolumns = WHOLE;
 	if (pivot)
 	{
 		bool		has_tid = (ItemPointerGetOffsetNumberNoCheck(&tuple->t_tid) &
 							   BT_PIVOT_HEAP_TID_ATTR) != 0;
+		int			n = ItemPointerGetOffsetNumberNoCheck(&tuple->t_tid) & BT_OFFSET_MASK;
 
-		item->ncolumns = ItemPointerGetOffsetNumberNoCheck(&tuple->t_tid) & BT_OFFSET_MASK;
-		return item->ncolumns <= 2 &&
-			size == MAXALIGN(sizeof(IndexTupleData) + item->ncolumns * sizeof(int32)) +
+		item->ncolumns = has_tid && n == KEY_COLUMNS ? WHOLE : n;
+		return n <= KEY_COLUMNS &&
+			size == MAXALIGN(sizeof(IndexTupleData) + n * sizeof(int32)) +
 			(has_tid ? MAXALIGN(sizeof(ItemPointerData)) : 0);
 	}
 	if (BTreeTupleIsPosting(tuple))
@@ -139,7 +146,7 @@ read_item(Page page, OffsetNumber offset, bool pivot, ItemKey *item, IndexTuple 
 		return false;
 	if (item->ncolumns > 0)
 		memcpy(&item->key, (char *) *tuple + sizeof(IndexTupleData),
-			   item->ncolumns * sizeof(int32));
+			   Min(item->ncolumns, KEY_COLUMNS) * sizeof(int32));
 	return true;
 }
 
@@ -546,7 +553,7 @@ gpucol_index_check_ahead(GpucolDirectory *dir, Relation index, GpucolRowKey at,
 						 GpucolIndexAhead *ahead)
 {
 	Look		look = {.dir = dir, .index = index};
-	ItemKey		reached = {2, at};
+	ItemKey		reached = {WHOLE, at};
 	BlockNumber child;
 
 	if (ahead->block == InvalidBlockNumber || compare_key(&reached, ahead->key) <= 0)
@@ -555,4 +562,195 @@ gpucol_index_check_ahead(GpucolDirectory *dir, Relation index, GpucolRowKey at,
 	(void) check_level(&look, lock_and_check(&look, ahead->block, 0), 0, at, ahead->to,
 					   AHEAD_PAGES, &child, ahead);
 	return conclude(&look);
+}
+
+/* ------------------------------------------------------------------------
+ * Leaf pages
+ * ------------------------------------------------------------------------
+ */
+
+/* Does an entry come behind another one? */
+static bool
+is_behind(GpucolRowKey key, const ItemPointerData *tid, GpucolRowKey other,
+		  const ItemPointerData *other_tid)
+{
+	if (key.id != other.id)
+		return key.id > other.id;
+	if (key.seq != other.seq)
+		return key.seq > other.seq;
+	return ItemPointerCompare(unconstify(ItemPointerData *, tid),
+							  unconstify(ItemPointerData *, other_tid)) > 0;
+}
+
+/* Take the entries of a tuple; where a page was split, its right half has some that were taken before. */
+static void
+take_entries(Look *look, GpucolIndexLeaf *leaf, GpucolRowKey key, IndexTuple tuple)
+{
+	bool		posting = BTreeTupleIsPosting(tuple);
+	const ItemPointerData *tids = posting ? BTreeTupleGetPosting(tuple) : &tuple->t_tid;
+	int			n = posting ? BTreeTupleGetNPosting(tuple) : 1;
+
+	for (int i = 0; i < n; i++)
+	{
+		if (leaf->any && !is_behind(key, &tids[i], leaf->key, &leaf->tid))
+			continue;
+		if (leaf->n == MaxTIDsPerBTreePage ||
+			(leaf->n > 0 && !is_behind(key, &tids[i], leaf->keys[leaf->n - 1],
+									   &leaf->tids[leaf->n - 1])))
+		{
+			look->problem = "has entries out of order";
+			return;
+		}
+		leaf->keys[leaf->n] = key;
+		leaf->tids[leaf->n++] = tids[i];
+	}
+}
+
+/* A key as a number of the same order. */
+static uint64
+order_of(GpucolRowKey key)
+{
+	return (uint64) key.id << 32 | ((uint32) key.seq ^ PG_INT32_MIN);
+}
+
+/* Take the entries of a page that is locked, and that has been found good since. */
+static void
+take_page(Look *look, Page page, GpucolRowKey from, GpucolRowKey to, GpucolIndexLeaf *leaf)
+{
+	BTPageOpaque opaque = BTPageGetOpaque(page);
+	OffsetNumber end = P_IGNORE(opaque) ? InvalidOffsetNumber : PageGetMaxOffsetNumber(page);
+
+	for (OffsetNumber offset = P_FIRSTDATAKEY(opaque); offset <= end && look->problem == NULL; offset++)
+	{
+		ItemId		id = PageGetItemId(page, offset);
+		IndexTuple	tuple = (IndexTuple) PageGetItem(page, id);
+		GpucolRowKey key;
+
+		memcpy(&key, (char *) tuple + sizeof(IndexTupleData), KEY_BYTES);
+		if (order_of(key) > order_of(to))
+			break;
+		if (order_of(key) >= order_of(from) && !(leaf->live_only && ItemIdIsDead(id)))
+			take_entries(look, leaf, key, tuple);
+	}
+}
+
+/* Show the entries of a locked page, if it is good, and keep it pinned. */
+static bool
+show_leaf(Look *look, Buffer buffer, GpucolRowKey from, GpucolRowKey to, GpucolIndexLeaf *leaf)
+{
+	leaf->n = 0;
+	leaf->buffer = InvalidBuffer;
+	if (look->problem == NULL)
+	{
+		Page		page = BufferGetPage(buffer);
+		ItemKey		high = high_key(page);
+
+		take_page(look, page, from, to, leaf);
+		leaf->last = P_RIGHTMOST(BTPageGetOpaque(page)) || compare_key(&high, to) > 0;
+	}
+	if (look->problem != NULL)
+	{
+		if (BufferIsValid(buffer))
+			UnlockReleaseBuffer(buffer);
+		return conclude(look);
+	}
+	LockBuffer(buffer, BUFFER_LOCK_UNLOCK);
+	leaf->buffer = buffer;
+	leaf->block = look->block;
+	return true;
+}
+
+/* Lock the leaf page where a key is to be looked for. */
+static Buffer
+lock_leaf(Look *look, GpucolRowKey key)
+{
+	Buffer		buffer = lock_root(look);
+
+	if (!BufferIsValid(buffer))
+		return buffer;
+	for (uint32 level = last_index.level; level > 0 && look->problem == NULL; level--)
+	{
+		GpucolIndexAhead unused;
+		BlockNumber child;
+
+		if (!check_level(look, buffer, level, key, key, 1, &child, &unused))
+			return InvalidBuffer;
+		if (child == P_NONE)
+			look->problem = "leads to no page below";
+		buffer = child == P_NONE ? InvalidBuffer : lock_and_check(look, child, level - 1);
+	}
+	return buffer;
+}
+
+/* The page to the right of a locked one, which is let go.  No item of it is below that one's high key. */
+static Buffer
+lock_right(Look *look, Buffer buffer, GpucolIndexLeaf *leaf)
+{
+	ItemKey		high = high_key(BufferGetPage(buffer));
+	Buffer		next = step_right(look, buffer, 0);
+	BTPageOpaque opaque;
+	IndexTuple	tuple;
+	ItemKey		first;
+
+	if (look->problem != NULL)
+		return next;
+	opaque = BTPageGetOpaque(BufferGetPage(next));
+	if (!P_IGNORE(opaque) && P_FIRSTDATAKEY(opaque) <= PageGetMaxOffsetNumber(BufferGetPage(next)) &&
+		read_item(BufferGetPage(next), P_FIRSTDATAKEY(opaque), false, &first, &tuple) &&
+		compare_items(&first, &high) < 0)
+		look->problem = "has items that belong to the left";
+	if (!has_block(look, ++leaf->steps))
+		look->problem = "is in a circle of pages";
+	return next;
+}
+
+bool
+gpucol_index_first_leaf(GpucolDirectory *dir, Relation index, GpucolRowKey from,
+						GpucolRowKey to, bool live_only, GpucolIndexLeaf *leaf)
+{
+	Look		look = {.dir = dir, .index = index};
+	Buffer		buffer;
+
+	leaf->steps = 0;
+	leaf->any = false;
+	leaf->live_only = live_only;
+	begin_look(&look);
+	buffer = lock_leaf(&look, from);
+	while (BufferIsValid(buffer) && look.problem == NULL &&
+		   !P_RIGHTMOST(BTPageGetOpaque(BufferGetPage(buffer))))
+	{
+		ItemKey		high = high_key(BufferGetPage(buffer));
+
+		if (compare_key(&high, from) >= 0)
+			break;
+		buffer = lock_right(&look, buffer, leaf);
+	}
+	if (!BufferIsValid(buffer))
+	{
+		(void) conclude(&look);
+		return false;
+	}
+	return show_leaf(&look, buffer, from, to, leaf);
+}
+
+bool
+gpucol_index_next_leaf(GpucolDirectory *dir, Relation index, GpucolRowKey from,
+					   GpucolRowKey to, GpucolIndexLeaf *leaf)
+{
+	Look		look = {.dir = dir, .index = index, .block = leaf->block};
+
+	if (leaf->last)
+	{
+		ReleaseBuffer(leaf->buffer);
+		return false;
+	}
+	if (leaf->n > 0)
+	{
+		leaf->any = true;
+		leaf->key = leaf->keys[leaf->n - 1];
+		leaf->tid = leaf->tids[leaf->n - 1];
+	}
+	begin_look(&look);
+	LockBuffer(leaf->buffer, BT_READ);
+	return show_leaf(&look, lock_right(&look, leaf->buffer, leaf), from, to, leaf);
 }

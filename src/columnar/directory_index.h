@@ -10,7 +10,28 @@
 
 #include "postgres.h"
 
+#include "access/nbtree.h"
+#include "storage/buf.h"
+
 #include "columnar/directory.h"
+
+/* Entries of one leaf page, which stays pinned, so that VACUUM lets be the rows that they lead to. */
+typedef struct GpucolIndexLeaf
+{
+	uint32		n;
+	GpucolRowKey keys[MaxTIDsPerBTreePage];
+	ItemPointerData tids[MaxTIDsPerBTreePage];
+
+	/* the index's own */
+	Buffer		buffer;
+	BlockNumber block;
+	uint32		steps;			/* to the right */
+	bool		last;			/* the range ends here */
+	bool		live_only;		/* entries that are marked as dead are left out */
+	bool		any;			/* earlier pages have had entries, the last one this: */
+	GpucolRowKey key;
+	ItemPointerData tid;
+} GpucolIndexLeaf;
 
 /*
  * Look at the pages of an index that lead to the rows keyed from .. to, and at those that
@@ -23,5 +44,15 @@ extern bool gpucol_index_check(GpucolDirectory *dir, Relation index, GpucolRowKe
 /* A scan in ascending order has come to a key: look at some pages more if need be. */
 extern bool gpucol_index_check_ahead(GpucolDirectory *dir, Relation index, GpucolRowKey at,
 									 GpucolIndexAhead *ahead);
+
+/*
+ * The entries of the keys from .. to, in ascending order, page by page: those of the first page, then
+ * of the next one, until it is false.  Each page is looked at as it is come to; an error if
+ * one is damaged.  Entries that are made meanwhile may be left out.
+ */
+extern bool gpucol_index_first_leaf(GpucolDirectory *dir, Relation index, GpucolRowKey from,
+									GpucolRowKey to, bool live_only, GpucolIndexLeaf *leaf);
+extern bool gpucol_index_next_leaf(GpucolDirectory *dir, Relation index, GpucolRowKey from,
+								   GpucolRowKey to, GpucolIndexLeaf *leaf);
 
 #endif							/* GPUCOL_COLUMNAR_DIRECTORY_INDEX_H */

@@ -208,6 +208,33 @@ pin_page(GpucolDirectoryScan *scan, BlockNumber block)
 	return true;
 }
 
+GpucolPlace
+gpucol_directory_look(GpucolDirectory *dir, Buffer buffer, ItemPointer place, GpucolRowKey key,
+					  HeapTuple tuple, GpucolDirectoryTuple *row, const char **problem)
+{
+	Page		page = BufferGetPage(buffer);
+	OffsetNumber offset = ItemPointerGetOffsetNumberNoCheck(place);
+
+	if (!gpucol_value_find(page, place, tuple))
+	{
+		if (offset >= FirstOffsetNumber && offset <= PageGetMaxOffsetNumber(page) &&
+			ItemIdIsDead(PageGetItemId(page, offset)) &&
+			!ItemIdHasStorage(PageGetItemId(page, offset))) /* pruning leaves it none */
+			return GPUCOL_PLACE_PRUNED;
+		*problem = "is not where its index entry says";
+		return GPUCOL_PLACE_WRONG;
+	}
+	tuple->t_tableOid = RelationGetRelid(dir->toast);
+	gpucol_value_read(tuple, buffer, row);
+	if (row->id != key.id || row->seq != key.seq)
+	{
+		*problem = "is another one than its index entry says";
+		return GPUCOL_PLACE_WRONG;
+	}
+	*problem = gpucol_value_problem(dir->table, dir->identity, row);
+	return *problem == NULL ? GPUCOL_PLACE_ROW : GPUCOL_PLACE_DAMAGED;
+}
+
 /*
  * Look at the place that an index entry leads to, on a locked page, for a row of the
  * entry's key.  True if the snapshot sees it; *problem is set if something is
@@ -218,36 +245,21 @@ look(GpucolDirectoryScan *scan, ItemPointer place, GpucolDirectoryTuple *row,
 	 const char **problem)
 {
 	GpucolDirectory *dir = scan->dir;
-	Page		page = BufferGetPage(scan->buffer);
-	OffsetNumber offset = ItemPointerGetOffsetNumberNoCheck(place);
 
-	if (offset >= FirstOffsetNumber && offset <= PageGetMaxOffsetNumber(page) &&
-		ItemIdIsDead(PageGetItemId(page, offset)) &&
-		!ItemIdHasStorage(PageGetItemId(page, offset)))	/* pruning leaves it none */
+	switch (gpucol_directory_look(dir, scan->buffer, place, scan->entry, &scan->tuple, row, problem))
 	{
-		scan->scan->kill_prior_tuple = !scan->scan->xactStartedInRecovery;
-		return false;
-	}
-	if (!gpucol_value_find(page, place, &scan->tuple))
-	{
-		*problem = "is not where its index entry says";
-		return false;
-	}
-	scan->tuple.t_tableOid = RelationGetRelid(dir->toast);
-	gpucol_value_read(&scan->tuple, scan->buffer, row);
-	if (row->id != scan->entry.id || row->seq != scan->entry.seq)
-		*problem = "is another one than its index entry says";
-	else
-	{
-		*problem = gpucol_value_problem(dir->table, dir->identity, row);
-		if (*problem != NULL && dir->note_damage != NULL)
-		{
-			*problem = NULL;	/* gpucol.verify looks at rows by themselves, too */
+		case GPUCOL_PLACE_PRUNED:
+			scan->scan->kill_prior_tuple = !scan->scan->xactStartedInRecovery;
 			return false;
-		}
+		case GPUCOL_PLACE_WRONG:
+			return false;
+		case GPUCOL_PLACE_DAMAGED:
+			if (dir->note_damage != NULL)
+				*problem = NULL;	/* gpucol.verify looks at rows by themselves, too */
+			return false;
+		case GPUCOL_PLACE_ROW:
+			break;
 	}
-	if (*problem != NULL)
-		return false;
 	if (is_visible(dir, scan->snapshot, row))
 		return true;
 	scan->scan->kill_prior_tuple = !scan->scan->xactStartedInRecovery &&

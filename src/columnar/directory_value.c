@@ -38,6 +38,9 @@ typedef struct ToastRow
 #define TOAST_ATTRIBUTES	3
 #define TOAST_DATA			offsetof(ToastRow, data)
 
+/* Data of a value, such as a tombstone's, that are summed at once with the key. */
+#define SMALL_BYTES			8
+
 /* Where the attributes of a tuple without NULLs begin. */
 #define TUPLE_HEADER		MAXALIGN(SizeofHeapTupleHeader)
 
@@ -75,9 +78,15 @@ checksum(uint64 identity, Oid id, int32 seq, const void *data, Size size)
 		uint64		identity;
 		Oid			id;
 		int32		seq;
-	}			key = {identity, id, seq};
+		char		data[SMALL_BYTES];
+	}			all = {.identity = identity, .id = id, .seq = seq};
+	const Size	key_bytes = offsetof(typeof(all), data);
 
-	return gpucol_crc32c(gpucol_crc32c(0, &key, sizeof(key)), data, size);
+	if (size > SMALL_BYTES)
+		return gpucol_crc32c(gpucol_crc32c(0, &all, key_bytes), data, size);
+	if (size > 0)
+		memcpy(all.data, data, size);
+	return gpucol_crc32c(0, &all, key_bytes + size);
 }
 
 /* Write data and their checksum. */

@@ -573,8 +573,7 @@ gpucol_fetch_latest_tid(TableScanDesc sscan, ItemPointer tid)
 		if (!gpucol_tid_is_virtual(tid) ||
 			next_version(sscan->rs_rd, gpucol_tid_row(tid), sscan->rs_snapshot, tid))
 			heap_get_latest_tid(scan->delta, tid);
-	} while (!gpucol_tid_is_virtual(tid) &&
-			 gpucol_forward_step(sscan->rs_rd, sscan->rs_snapshot, tid));
+	} while (gpucol_forward_step(sscan->rs_rd, sscan->rs_snapshot, tid));
 }
 
 bool

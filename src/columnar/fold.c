@@ -10,6 +10,9 @@
  * dirty snapshot looks for the tombstone first, and finds the bitmap if the
  * tombstone has gone in between.
  *
+ * Where segments were packed together (compact.c) tombstones and bitmaps of the old ones stay behind.
+ * When nobody sees those, tombstones are deleted and not folded, and bitmaps go.
+ *
  * A segment whose rows are all dead loses its entry by the same transaction, and
  * its bitmaps with it; its pages are free when that is history (space.c).
  *
@@ -59,6 +62,48 @@ absorb_bitmap(GpucolDirectory *dir, uint64 number, uint8 *bits, CommandId cid)
 		for (int i = 0; i < GPUCOL_BITMAP_BYTES; i++)
 			bits[i] |= old[i];
 		gpucol_directory_delete(dir, &row.tid, cid);
+	}
+	gpucol_directory_scan_end(&scan);
+}
+
+/* Has no segment a row of a bitmap? */
+static bool
+is_lost(const GpucolCoverage *coverage, uint64 number)
+{
+	uint64		first = number * GPUCOL_BITMAP_ROWS;
+	uint64		end = first + GPUCOL_BITMAP_ROWS;
+	uint32		low = 0;
+	uint32		high = coverage->nranges;
+
+	/* the first that ends behind its start */
+	while (low < high)
+	{
+		uint32		middle = low + (high - low) / 2;
+
+		if (coverage->ranges[middle].end <= first)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return end <= coverage->bound &&
+		(low == coverage->nranges || coverage->ranges[low].first >= end);
+}
+
+/* Delete bitmaps that have rows of no segment any more. */
+static void
+forget_bitmaps(GpucolDirectory *dir, const GpucolCoverage *coverage, CommandId cid)
+{
+	GpucolDirectoryScan scan;
+	GpucolDirectoryTuple row;
+
+	gpucol_directory_scan_begin(&scan, dir, SnapshotSelf, GPUCOL_ID_BITMAP, 0,
+								GPUCOL_MAX_ROW_NUMBER / GPUCOL_BITMAP_ROWS,
+								ForwardScanDirection);
+	while (gpucol_directory_scan_next(&scan, &row))
+	{
+		CHECK_FOR_INTERRUPTS();
+		if (is_lost(coverage, gpucol_directory_number(GPUCOL_ID_BITMAP, row.id, row.seq)))
+			gpucol_directory_delete(dir, &row.tid, cid);
 	}
 	gpucol_directory_scan_end(&scan);
 }
@@ -184,7 +229,7 @@ remove_segments(GpucolDirectory *dir, const GpucolDeadRows *dead, GpucolFolded *
 }
 
 GpucolFolded
-gpucol_fold(GpucolDirectory *dir, const GpucolDeadRows *dead)
+gpucol_fold(GpucolDirectory *dir, const GpucolDeadRows *dead, const GpucolCoverage *coverage)
 {
 	GpucolFolded folded = {0};
 	CommandId	cid = GetCurrentCommandId(true);
@@ -194,8 +239,10 @@ gpucol_fold(GpucolDirectory *dir, const GpucolDeadRows *dead)
 	for (uint32 i = 0; i < dead->nblocks; i++)
 	{
 		CHECK_FOR_INTERRUPTS();
-		fold_block(dir, &dead->blocks[i], cid);
+		if (!is_lost(coverage, dead->blocks[i].number))
+			fold_block(dir, &dead->blocks[i], cid);
 	}
+	forget_bitmaps(dir, coverage, cid);
 	folded.rows = delete_tombstones(dir, dead, cid);
 	CommandCounterIncrement();
 	remove_segments(dir, dead, &folded);

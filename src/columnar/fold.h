@@ -22,9 +22,11 @@ typedef struct GpucolFolded
 
 /*
  * Fold dead rows into the directory's bitmaps and remove segments that have no
- * other rows, as part of the caller's transaction, which must hold
- * ShareUpdateExclusiveLock on the table and be one that snapshots heed.
+ * other rows; forget deletions of numbers that no segment of the coverage has.  All is
+ * part of the caller's transaction, which must hold ShareUpdateExclusiveLock on the table
+ * and be one that snapshots heed.
  */
-extern GpucolFolded gpucol_fold(GpucolDirectory *dir, const GpucolDeadRows *dead);
+extern GpucolFolded gpucol_fold(GpucolDirectory *dir, const GpucolDeadRows *dead,
+								const GpucolCoverage *coverage);
 
 #endif							/* GPUCOL_COLUMNAR_FOLD_H */

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * forward.c
- *	  Where rows of the delta are that a merge has packed.
+ *	  Where rows are that were packed in another place.
  *
  * A merge deletes rows of the delta with heap's mark of a row that went to another
  * partition.  Who comes to such a row under an older snapshot has to find its new place.  So
@@ -12,6 +12,9 @@
  *
  * Later merges may move other rows of the page, or rows that took the places of old ones.  A
  * record is for the rows that its own transaction has deleted: its xmin is their xmax.
+ *
+ * Rows of segments that are packed together with others (compact.c) have records, too, by blocks of
+ * virtual TIDs.  Such a row moves only once, so who comes to it needs not know by whom.
  *
  * The row itself says that it is gone for as long as some snapshot may see it, and nobody
  * comes to it later.  So VACUUM, and the next merge, delete the records of transactions that every
@@ -127,6 +130,36 @@ gpucol_forward_find(Relation table, TransactionId mover, ItemPointer tid)
 	return found;
 }
 
+bool
+gpucol_forward_packed(GpucolDirectory *dir, Snapshot snapshot, ItemPointer tid,
+					  TransactionId *mover)
+{
+	OffsetNumber offset = ItemPointerGetOffsetNumber(tid);
+	BlockNumber block = ItemPointerGetBlockNumber(tid);
+	GpucolDirectoryScan scan;
+	GpucolDirectoryTuple row;
+	bool		found = false;
+
+	if (gpucol_directory_lacks(dir) & GPUCOL_LACKS_MOVES)
+		return false;
+	gpucol_directory_scan_begin(&scan, dir, snapshot, GPUCOL_ID_FORWARD, block, block,
+								ForwardScanDirection);
+	while (!found && gpucol_directory_scan_next(&scan, &row))
+	{
+		GpucolForward record;
+
+		memcpy(&record, row.data, sizeof(record));
+		found = has_offset(&record, offset) && !TransactionIdDidAbort(row.xmin);
+		if (!found)
+			continue;
+		gpucol_tid_set(tid, record.first_row + count_before(&record, offset));
+		if (mover != NULL)
+			*mover = row.xmin;
+	}
+	gpucol_directory_scan_end(&scan);
+	return found;
+}
+
 /*
  * Read who has ended a version of a row in the delta, if the snapshot sees that; *next is where
  * the row went on.  `creator` has written the version, if that is known.
@@ -156,12 +189,28 @@ find_mover(Relation table, Snapshot snapshot, const ItemPointerData *tid, Transa
 	return mover;
 }
 
+/* The same for a segment row. */
+static bool
+step_packed(Relation table, Snapshot snapshot, ItemPointer tid)
+{
+	GpucolDirectory dir;
+	bool		moved;
+
+	if (!IsMVCCSnapshot(snapshot) || !gpucol_directory_open(&dir, table, AccessShareLock))
+		return false;
+	moved = gpucol_forward_packed(&dir, snapshot, tid, NULL);
+	gpucol_directory_close(&dir);
+	return moved;
+}
+
 bool
 gpucol_forward_step(Relation table, Snapshot snapshot, ItemPointer tid)
 {
 	ItemPointerData at = *tid;
 	TransactionId mover = InvalidTransactionId;
 
+	if (gpucol_tid_is_virtual(tid))
+		return step_packed(table, snapshot, tid);
 	while (IsMVCCSnapshot(snapshot))
 	{
 		ItemPointerData next;

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * forward.h
- *	  Where rows of the delta are that a merge has packed.
+ *	  Where rows are that were packed in another place.
  *
  *-------------------------------------------------------------------------
  */
@@ -36,8 +36,16 @@ extern void gpucol_forward_end(GpucolForwards *forwards, Relation table, Command
 extern bool gpucol_forward_find(Relation table, TransactionId mover, ItemPointer tid);
 
 /*
- * Has a merge packed the row at a place of the delta, or a later version of it, as an MVCC
- * snapshot sees?  Then *tid becomes its new place.
+ * Has a segment row been packed with others, as a snapshot sees?  Then *tid becomes its new
+ * place, and *mover, unless NULL, the transaction that did it.  SnapshotAny sees those in
+ * progress, too, but none that was rolled back.
+ */
+extern bool gpucol_forward_packed(GpucolDirectory *dir, Snapshot snapshot, ItemPointer tid,
+								  TransactionId *mover);
+
+/*
+ * Has a merge packed the row at a place of the delta, or a later version of it, or was a segment
+ * row packed with others, as an MVCC snapshot sees?  Then *tid becomes its new place.
  */
 extern bool gpucol_forward_step(Relation table, Snapshot snapshot, ItemPointer tid);
 

@@ -9,7 +9,8 @@
  * for delta rows are those of access/heap/README.HOT.
  *
  * A segment row that has a tombstone is indexed, because an older snapshot may
- * look for it, but is not alive to uniqueness checks.  One that has been folded
+ * look for it, but is not alive to uniqueness checks; nor is one whose segment was packed
+ * together with others.  One that has been folded
  * into a bitmap is dead to everyone.
  *
  *-------------------------------------------------------------------------
@@ -63,6 +64,7 @@ struct GpucolIndexBuild
 	const GpucolViewSegment *segment;
 	uint32	   *folded;
 	uint32	   *tombstoned;
+	bool		ended;			/* it was packed with others; old snapshots see it */
 };
 
 typedef GpucolIndexBuild BuildState;
@@ -248,6 +250,26 @@ bit_is_set(const uint32 *bits, uint32 row)
 	return bits != NULL && (bits[row / 32] >> (row % 32)) & 1;
 }
 
+/* Has a segment lost its entry to others, which its rows have been packed to? */
+static bool
+has_ended(Relation table, const GpucolViewSegment *segment)
+{
+	GpucolDirectory dir;
+	GpucolSegmentEntry entry;
+	TransactionId xmin;
+	Oid			id;
+	int32		seq;
+	bool		ended;
+
+	if (!gpucol_directory_open(&dir, table, AccessShareLock))
+		return false;
+	gpucol_directory_key(GPUCOL_ID_SEGMENT, segment->entry.first_row, &id, &seq);
+	ended = !gpucol_directory_fetch(&dir, SnapshotSelf, &segment->tid, id, seq, &entry,
+									sizeof(entry), &xmin);
+	gpucol_directory_close(&dir);
+	return ended;
+}
+
 /* The same for a segment row. */
 static bool
 judge_segment_row(BuildState *state, bool *alive)
@@ -262,12 +284,13 @@ judge_segment_row(BuildState *state, bool *alive)
 		MemoryContextReset(state->segment_context);
 		gpucol_view_deletions(scan->view, segment, SnapshotSelf, &state->folded,
 							  &state->tombstoned);
+		state->ended = has_ended(state->table, segment);
 		MemoryContextSwitchTo(old);
 		state->segment = segment;
 	}
 	if (bit_is_set(state->folded, (uint32) scan->row))
 		return false;
-	*alive = !bit_is_set(state->tombstoned, (uint32) scan->row);
+	*alive = !state->ended && !bit_is_set(state->tombstoned, (uint32) scan->row);
 	if (*alive)
 		state->live_rows += 1;
 	return true;

@@ -15,6 +15,19 @@
 #include "storage/bufpage.h"
 #include "utils/rel.h"
 
+#include "base/prefetch.h"
+
+/* Ask memory for a tuple that is looked at soon. */
+static inline void
+gpucol_item_ahead(Page page, OffsetNumber offset)
+{
+	const OffsetNumber last = PageGetMaxOffsetNumber(page);
+	const OffsetNumber next = offset + 8;
+
+	if (next > offset && next <= last)
+		GPUCOL_PREFETCH((char *) page + ItemIdGetOffset(PageGetItemId(page, next)));
+}
+
 /*
  * Find a tuple of a page whose buffer is locked: t_data and t_len of *tuple; false if
  * there is none that lies within the page, header and all.
@@ -42,20 +55,19 @@ gpucol_item_find(Page page, OffsetNumber offset, HeapTuple tuple)
 }
 
 /*
- * The tuple of a normal line pointer of a page that is locked, or whose tuple is known to be
- * visible; an error if it does not lie within the page.
+ * The tuple of a normal line pointer of a page, a block of the relation, that is locked, or whose
+ * tuple is known to be visible; an error if it does not lie within the page.
  */
 static inline void
-gpucol_item_get(Relation rel, Buffer buffer, OffsetNumber offset, HeapTuple tuple)
+gpucol_item_get(Relation rel, Page page, BlockNumber block, OffsetNumber offset, HeapTuple tuple)
 {
-	if (!gpucol_item_find(BufferGetPage(buffer), offset, tuple))
+	if (!gpucol_item_find(page, offset, tuple))
 		ereport(ERROR,
 				(errcode(ERRCODE_DATA_CORRUPTED),
 				 errmsg("table \"%s\" has a corrupt page", RelationGetRelationName(rel)),
-				 errdetail("Tuple %u of block %u is none.", offset,
-						   BufferGetBlockNumber(buffer))));
+				 errdetail("Tuple %u of block %u is none.", offset, block)));
 	tuple->t_tableOid = RelationGetRelid(rel);
-	ItemPointerSet(&tuple->t_self, BufferGetBlockNumber(buffer), offset);
+	ItemPointerSet(&tuple->t_self, block, offset);
 }
 
 #endif							/* GPUCOL_COLUMNAR_ITEM_H */

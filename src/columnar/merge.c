@@ -17,6 +17,9 @@
  * it moves to another partition, so that no update is lost; a record in the directory
  * (forward.c) leads on to the row's new place.
  *
+ * Who waits for a merge waits for its transaction.  So a merge that somebody waits for ends, when
+ * it has moved some rows at least, with those: the next one goes on.
+ *
  * Locks of serializable readers go with the rows (serial.c).
  *
  * What the indexes call runs as the table's owner, as in VACUUM.
@@ -33,22 +36,23 @@
 #include "access/table.h"
 #include "access/xact.h"
 #include "access/xlog.h"
-#include "catalog/index.h"
 #include "catalog/partition.h"
 #include "catalog/pg_inherits.h"
 #include "commands/tablecmds.h"
-#include "executor/executor.h"
 #include "fmgr.h"
 #include "miscadmin.h"
+#include "storage/lock.h"
+#include "storage/proc.h"
 #include "storage/procarray.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
 #include "utils/snapmgr.h"
 
-#include "service/activity.h"
 #include "columnar/forward.h"
 #include "columnar/merge.h"
+#include "columnar/new_entries.h"
 #include "columnar/owner.h"
+#include "columnar/progress.h"
 #include "columnar/rights.h"
 #include "columnar/scan.h"
 #include "columnar/serial.h"
@@ -57,91 +61,9 @@
 
 PG_FUNCTION_INFO_V1(gpucol_merge);
 
-/* Rows that are read between two looks at how far the merge has come. */
-#define LIST_ROWS		1024
-
-/* A merge in gpucol.activity. */
-typedef struct MergeProgress
-{
-	GpucolActivity activity;
-	GpucolActivityState state;
-	MemoryContextCallback callback;
-} MergeProgress;
-
-/* The table's indexes, and what forming their entries needs. */
-typedef struct MergeIndexes
-{
-	int			n;
-	Relation   *indexes;
-	IndexInfo **infos;
-	ExprState **predicates;
-	EState	   *estate;
-	ExprContext *econtext;
-} MergeIndexes;
-
-/* Open every index that new rows must enter. */
-static void
-open_indexes(MergeIndexes *all, Relation table)
-{
-	List	   *oids = RelationGetIndexList(table);
-	ListCell   *lc;
-
-	all->n = 0;
-	all->indexes = palloc(Max(list_length(oids), 1) * sizeof(Relation));
-	all->infos = palloc(Max(list_length(oids), 1) * sizeof(IndexInfo *));
-	all->predicates = palloc(Max(list_length(oids), 1) * sizeof(ExprState *));
-	all->estate = CreateExecutorState();
-	all->econtext = GetPerTupleExprContext(all->estate);
-	foreach(lc, oids)
-	{
-		Relation	index = index_open(lfirst_oid(lc), RowExclusiveLock);
-		IndexInfo  *info;
-
-		if (!index->rd_index->indisready)
-		{
-			index_close(index, RowExclusiveLock);
-			continue;
-		}
-		info = BuildIndexInfo(index);
-		all->indexes[all->n] = index;
-		all->infos[all->n] = info;
-		all->predicates[all->n] = info->ii_Predicate == NIL ? NULL :
-			ExecPrepareQual(info->ii_Predicate, all->estate);
-		all->n++;
-	}
-	list_free(oids);
-}
-
-static void
-close_indexes(MergeIndexes *all)
-{
-	for (int i = 0; i < all->n; i++)
-		index_close(all->indexes[i], NoLock);
-	FreeExecutorState(all->estate);
-}
-
-/*
- * Enter a row into every index under the TID that its slot has.  Uniqueness is
- * not checked: the row was in the index under its old TID.
- */
-static void
-insert_index_entries(MergeIndexes *all, Relation table, TupleTableSlot *slot)
-{
-	Datum		values[INDEX_MAX_KEYS];
-	bool		isnull[INDEX_MAX_KEYS];
-
-	all->econtext->ecxt_scantuple = slot;
-	for (int i = 0; i < all->n; i++)
-	{
-		if (all->predicates[i] != NULL &&
-			!ExecQual(all->predicates[i], all->econtext))
-			continue;
-		FormIndexDatum(all->infos[i], slot, all->estate, values, isnull);
-		index_insert(all->indexes[i], values, isnull, &slot->tts_tid, table,
-					 UNIQUE_CHECK_NO, false, all->infos[i]);
-	}
-	ResetExprContext(all->econtext);
-}
+/* Rows that a merge moves though somebody waits for it, and between two looks who does. */
+#define LEAST_ROWS		4096
+#define LOOK_ROWS		256
 
 /*
  * The writer of this merge.  Asked for anew for each row: whatever reads the table
@@ -167,7 +89,7 @@ writer_for(Relation table, CommandId cid)
  */
 static bool
 move_row(Relation table, TupleTableSlot *slot, TupleTableSlot *flat,
-		 MergeIndexes *indexes, GpucolForwards *forwards, CommandId cid)
+		 GpucolNewEntries *indexes, GpucolForwards *forwards, CommandId cid)
 {
 	HeapTuple	tuple = ExecFetchSlotHeapTuple(slot, false, NULL);
 	ItemPointerData tid = slot->tts_tid;
@@ -187,52 +109,15 @@ move_row(Relation table, TupleTableSlot *slot, TupleTableSlot *flat,
 	gpucol_writer_add(writer_for(table, cid), table, &slot, 1);
 	gpucol_serial_move(table, &old, &slot->tts_tid);
 	gpucol_forward_add(forwards, table, &old, gpucol_tid_row(&slot->tts_tid), cid);
-	insert_index_entries(indexes, table, slot);
+	gpucol_new_entries_add(indexes, table, slot);
 	return true;
-}
-
-/* Memory context callback: whatever ended the merge. */
-static void
-end_progress(void *argument)
-{
-	MergeProgress *progress = argument;
-
-	gpucol_activity_end(progress->activity);
-	progress->activity = 0;
-}
-
-/* List a merge that begins. */
-static MergeProgress *
-begin_progress(Relation table)
-{
-	MergeProgress *progress = palloc0(sizeof(MergeProgress));
-
-	progress->callback.func = end_progress;
-	progress->callback.arg = progress;
-	MemoryContextRegisterResetCallback(CurrentMemoryContext, &progress->callback);
-	progress->activity = gpucol_activity_begin(GPUCOL_ACTIVITY_MERGE);
-	progress->state.relation = RelationGetRelid(table);
-	gpucol_activity_update(progress->activity, &progress->state);
-	return progress;
-}
-
-/* List how far it has come, now and then. */
-static void
-note_progress(MergeProgress *progress, TableScanDesc scan, const TupleTableSlot *slot, uint64 read,
-			  int64 moved)
-{
-	if (read % LIST_ROWS != 0)
-		return;
-	progress->state.rows = (uint64) moved;
-	progress->state.progress = gpucol_scan_delta_share(scan, ItemPointerGetBlockNumber(&slot->tts_tid));
-	gpucol_activity_update(progress->activity, &progress->state);
 }
 
 /* Does the pace leave the row in a slot for another time? */
 static bool
 must_stay(const GpucolMergePace *pace, TupleTableSlot *slot)
 {
-	return pace != NULL &&
+	return TransactionIdIsValid(pace->before) &&
 		!gpucol_merge_is_older(ExecFetchSlotHeapTuple(slot, false, NULL)->t_data, pace->before);
 }
 
@@ -244,31 +129,33 @@ move_rows(Relation table, Snapshot snapshot, const GpucolMergePace *pace)
 	TupleTableSlot *slot;
 	TupleTableSlot *flat;
 	TableScanDesc scan;
-	MergeIndexes indexes;
+	GpucolNewEntries indexes;
 	GpucolForwards forwards = {.any = false};
-	MergeProgress *progress = begin_progress(table);
+	GpucolProgress *progress = gpucol_progress_begin(table, GPUCOL_ACTIVITY_MERGE);
 	uint64		read = 0;
 	int64		moved = 0;
 
 	slot = table_slot_create(table, NULL);
 	flat = MakeSingleTupleTableSlot(RelationGetDescr(table), &TTSOpsHeapTuple);
-	open_indexes(&indexes, table);
+	gpucol_new_entries_begin(&indexes, table);
 	scan = gpucol_scan_begin_delta(table, snapshot);
-	while ((pace == NULL || (moved < pace->most && pace->step(table))) &&
+	while (moved < pace->most && pace->step(table, moved) &&
 		   table_scan_getnextslot(scan, ForwardScanDirection, slot))
 	{
 		CHECK_FOR_INTERRUPTS();
-		note_progress(progress, scan, slot, read++, moved);
+		if (read++ % GPUCOL_PROGRESS_ROWS == 0)
+			gpucol_progress_note(progress, (uint64) moved,
+								 gpucol_scan_delta_share(scan, ItemPointerGetBlockNumber(&slot->tts_tid)));
 		if (!must_stay(pace, slot) && move_row(table, slot, flat, &indexes, &forwards, cid))
 			moved++;
 	}
 	table_endscan(scan);
 	gpucol_writer_flush(table);
 	gpucol_forward_end(&forwards, table, cid);
-	close_indexes(&indexes);
+	gpucol_new_entries_end(&indexes);
 	ExecDropSingleTupleTableSlot(flat);
 	ExecDropSingleTupleTableSlot(slot);
-	end_progress(progress);
+	gpucol_progress_end(progress);
 	return moved;
 }
 
@@ -302,15 +189,35 @@ gpucol_merge_rows(Relation table, const GpucolMergePace *pace)
 	return moved;
 }
 
+bool
+gpucol_merge_has_waiters(void)
+{
+	LOCKTAG		tag;
+	TransactionId xid = GetTopTransactionIdIfAny();
+
+	if (!TransactionIdIsValid(xid))
+		return false;
+	SET_LOCKTAG_TRANSACTION(tag, xid);
+	return LockHasWaiters(&tag, ExclusiveLock, false);
+}
+
+/* Before each row of a merge that a user has asked for: go on?  Not for long if somebody waits. */
+static bool
+step(Relation table pg_attribute_unused(), int64 moved)
+{
+	return moved < LEAST_ROWS || moved % LOOK_ROWS != 0 || !gpucol_merge_has_waiters();
+}
+
 /* Merge one table; 0 of one that is gone. */
 static int64
 merge_table(Relation table)
 {
+	GpucolMergePace pace = {.most = PG_INT64_MAX, .step = step};
 	int64		moved;
 
 	if (table == NULL)
 		return 0;
-	moved = gpucol_merge_rows(table, NULL);
+	moved = gpucol_merge_rows(table, &pace);
 	table_close(table, NoLock);
 	CommandCounterIncrement();
 	return moved;

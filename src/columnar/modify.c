@@ -55,19 +55,18 @@ typedef struct Deletion
 	TransactionId xid;			/* the deleter; invalid if folded */
 	CommandId	cid;			/* own: the deleting command */
 	bool		key_kept;		/* it is an update that lets FOR KEY SHARE pass */
+	bool		moved;			/* it is none: the row was packed with others at new_tid */
 	ItemPointerData new_tid;
 } Deletion;
 
-/* Look for a row's deletion in a directory that lacks some kinds of rows. */
+/* Look for a row's tombstone, or the bitmap that has it. */
 static void
-find_deletion(GpucolDirectory *dir, uint64 row_number, uint64 lacks, Deletion *deletion)
+find_tombstone(GpucolDirectory *dir, uint64 row_number, uint64 lacks, Deletion *deletion)
 {
 	SnapshotData dirty;
 	GpucolDirectoryScan scan;
 	GpucolDirectoryTuple row;
 
-	memset(deletion, 0, sizeof(*deletion));
-	gpucol_tid_set(&deletion->new_tid, row_number);
 	if (lacks & GPUCOL_LACKS_TOMBSTONES)
 		return;
 	InitDirtySnapshot(dirty);
@@ -96,6 +95,33 @@ find_deletion(GpucolDirectory *dir, uint64 row_number, uint64 lacks, Deletion *d
 		InitDirtySnapshot(dirty);
 		deletion->found = gpucol_view_row_folded(dir, &dirty, row_number);
 	}
+}
+
+/*
+ * Look for where a row has been packed with others since an old snapshot.  After a rewrite of the
+ * table no record says so, but its segment has ended: then it counts as deleted.
+ */
+static void
+find_move(GpucolDirectory *dir, uint64 row_number, uint64 lacks, Deletion *deletion)
+{
+	GpucolViewSegment segment;
+
+	if (lacks & GPUCOL_LACKS_MOVES)
+		return;
+	deletion->moved = gpucol_forward_packed(dir, SnapshotSelf, &deletion->new_tid, &deletion->xid);
+	deletion->found = deletion->moved ||
+		!gpucol_view_lookup(dir, SnapshotSelf, row_number, &segment);
+}
+
+/* Look for a row's deletion, or its move, in a directory that lacks some kinds of rows. */
+static void
+find_deletion(GpucolDirectory *dir, uint64 row_number, uint64 lacks, Deletion *deletion)
+{
+	memset(deletion, 0, sizeof(*deletion));
+	gpucol_tid_set(&deletion->new_tid, row_number);
+	find_tombstone(dir, row_number, lacks, deletion);
+	if (!deletion->found)
+		find_move(dir, row_number, lacks, deletion);
 }
 
 /* Tell the caller who deleted the row. */
@@ -359,6 +385,8 @@ lock_packed_version(Request *request, ItemPointer tid)
 	TransactionId blocker;
 
 	leave_queue(&version);
+	if (result == TM_Updated && version.deletion.moved)
+		return lock_packed_version(request, &version.deletion.new_tid);
 	if (result != TM_Ok)
 		return false;
 	gpucol_rowlock_latch(request->dir, &request->tid);
@@ -691,6 +719,19 @@ lock_packed(Relation rel, ItemPointer tid, TupleTableSlot *slot, CommandId cid,
 	return result;
 }
 
+/* Is the row that is gone from *tid the same in another place, which *tid becomes? */
+static bool
+follow_packing(Relation rel, ItemPointer tid, const TM_FailureData *tmfd)
+{
+	if (ItemPointerIndicatesMovedPartitions(&tmfd->ctid))
+		return gpucol_forward_find(rel, tmfd->xmax, tid);
+	/* no update's new version is a segment row */
+	if (!gpucol_tid_is_virtual(tid) || !gpucol_tid_is_virtual(&tmfd->ctid))
+		return false;
+	*tid = tmfd->ctid;
+	return true;
+}
+
 TM_Result
 gpucol_modify_lock(Relation rel, ItemPointer tid, Snapshot snapshot,
 				   TupleTableSlot *slot, CommandId cid, LockTupleMode mode,
@@ -709,8 +750,7 @@ gpucol_modify_lock(Relation rel, ItemPointer tid, Snapshot snapshot,
 												flags & ~TUPLE_LOCK_FLAG_FIND_LAST_VERSION, tmfd);
 		if (result != TM_Updated)
 			break;
-		if (ItemPointerIndicatesMovedPartitions(&tmfd->ctid) &&
-			gpucol_forward_find(rel, tmfd->xmax, tid))
+		if (follow_packing(rel, tid, tmfd))
 			continue;			/* the same row, in another place */
 		if ((flags & TUPLE_LOCK_FLAG_FIND_LAST_VERSION) == 0)
 			break;

@@ -266,7 +266,7 @@ copy_counter(Rewrite *rewrite)
 	if (!gpucol_directory_find(&rewrite->from, GPUCOL_ID_COUNTER, &counter,
 							   sizeof(counter), &tid))
 		return;
-	/* lock records stay behind */
+	/* lock records stay behind; that segments have been packed together must be known (modify.c) */
 	gpucol_directory_begin(&rewrite->to, counter.next_row,
 						   counter.lacks | GPUCOL_LACKS_LOCKS);
 }

@@ -186,12 +186,6 @@ gpucol_row_batch_append(GpucolRowBatch *rows, TupleTableSlot *slot)
 	return fits;
 }
 
-bool
-gpucol_row_batch_is_full(const GpucolRowBatch *rows)
-{
-	return rows->nrows == GPUCOL_ROW_BATCH_ROWS || rows->nbytes >= rows->most_bytes;
-}
-
 GpucolStatus
 gpucol_row_batch_show(const GpucolRowBatch *rows, bool fits, GpucolDelta *out)
 {

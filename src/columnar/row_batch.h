@@ -73,7 +73,11 @@ extern void gpucol_row_batch_put_null(GpucolRowBatch *rows, int c, uint32 row);
 extern bool gpucol_row_batch_append(GpucolRowBatch *rows, TupleTableSlot *slot);
 
 /* No row more: of their number, or of the bytes that they hold. */
-extern bool gpucol_row_batch_is_full(const GpucolRowBatch *rows);
+static inline bool
+gpucol_row_batch_is_full(const GpucolRowBatch *rows)
+{
+	return rows->nrows == GPUCOL_ROW_BATCH_ROWS || rows->nbytes >= rows->most_bytes;
+}
 
 /* The batch for an engine; `fits`: what every append said. */
 extern GpucolStatus gpucol_row_batch_show(const GpucolRowBatch *rows, bool fits,

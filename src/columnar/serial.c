@@ -16,6 +16,7 @@
  * A merge marks a row of the delta first and copies its locks then.  A reader who locks
  * first and then finds no mark has a lock that will be copied.  Who finds the mark locks the row's
  * new place too; where that is not yet known it locks the table, and looks again.
+ * Where segments are packed together the record of where a row goes is the mark.
  *
  * Nobody locks directory rows or pages of their indexes: two rows beside each other there need
  * not have anything to do with each other.
@@ -47,14 +48,17 @@ page_of_row(const ItemPointerData *tid)
 	return UINT32_C(0x80000000) | (hash & UINT32_C(0x7ffffffe));
 }
 
-/* Is this a snapshot whose reads are noted? */
+/* Is this a snapshot whose reads SERIALIZABLE tracks? */
 static bool
-is_noted(Snapshot snapshot)
+is_tracked(Snapshot snapshot)
 {
 	return IsolationIsSerializable() && IsMVCCSnapshot(snapshot);
 }
 
-/* Lock a segment row, and look who has deleted it since the snapshot. */
+/*
+ * Lock a segment row, where it lies and where it has gone with others, and look who has deleted
+ * it since the snapshot.  *tid is lost.
+ */
 static void
 lock_packed(Relation table, ItemPointerData *tid, Snapshot snapshot)
 {
@@ -64,6 +68,11 @@ lock_packed(Relation table, ItemPointerData *tid, Snapshot snapshot)
 	if (!gpucol_directory_open(&dir, table, AccessShareLock))
 		return;
 	(void) gpucol_view_row_deleted(&dir, snapshot, gpucol_tid_row(tid));
+	while (gpucol_forward_packed(&dir, SnapshotAny, tid, NULL))
+	{
+		PredicateLockPage(table, page_of_row(tid), snapshot);
+		(void) gpucol_view_row_deleted(&dir, snapshot, gpucol_tid_row(tid));
+	}
 	gpucol_directory_close(&dir);
 }
 
@@ -72,7 +81,7 @@ gpucol_serial_read_packed(Relation table, uint64 row_number, Snapshot snapshot)
 {
 	ItemPointerData tid;
 
-	if (!is_noted(snapshot))
+	if (!is_tracked(snapshot))
 		return;
 	gpucol_tid_set(&tid, row_number);
 	lock_packed(table, &tid, snapshot);
@@ -84,7 +93,7 @@ gpucol_serial_miss_packed(Relation table, uint64 row_number, Snapshot snapshot)
 	GpucolDirectory dir;
 	GpucolViewSegment segment;
 
-	if (!is_noted(snapshot) || !gpucol_directory_open(&dir, table, AccessShareLock))
+	if (!is_tracked(snapshot) || !gpucol_directory_open(&dir, table, AccessShareLock))
 		return;
 	(void) gpucol_view_lookup(&dir, snapshot, row_number, &segment);
 	gpucol_directory_close(&dir);
@@ -97,7 +106,7 @@ gpucol_serial_read_delta(Relation table, TupleTableSlot *slot, Snapshot snapshot
 	HeapTupleHeader header;
 	TransactionId mover;
 
-	if (!is_noted(snapshot))
+	if (!is_tracked(snapshot))
 		return;
 	PredicateLockPage(table, page_of_row(&tid), snapshot);
 	header = ExecFetchSlotHeapTuple(slot, false, NULL)->t_data;

@@ -7,7 +7,6 @@
  */
 #include "postgres.h"
 
-#include "access/transam.h"
 #include "access/xact.h"
 #include "access/xlog.h"
 
@@ -15,10 +14,16 @@
 #include "compat.h"
 
 bool
-gpucol_settled_possible(Relation rel, Snapshot snapshot)
+gpucol_settled_by_header(Snapshot snapshot)
 {
 	return snapshot->snapshot_type == SNAPSHOT_MVCC && !IsolationIsSerializable() &&
-		RelationNeedsWAL(rel) && !gpucol_compat_snapshots_expire();
+		!gpucol_compat_snapshots_expire();
+}
+
+bool
+gpucol_settled_possible(Relation rel, Snapshot snapshot)
+{
+	return gpucol_settled_by_header(snapshot) && RelationNeedsWAL(rel);
 }
 
 /*
@@ -29,29 +34,4 @@ XLogRecPtr
 gpucol_settled_wal_end(void)
 {
 	return RecoveryInProgress() ? InvalidXLogRecPtr : GetXLogInsertRecPtr();
-}
-
-/* Had a transaction ended before the snapshot's oldest running one?  Note it. */
-static bool
-settled_xid(TransactionId xid, TransactionId xmin, TransactionId *newest)
-{
-	if (!TransactionIdIsNormal(xid))
-		return true;
-	if (!TransactionIdPrecedes(xid, xmin))
-		return false;
-	if (TransactionIdPrecedes(*newest, xid))
-		*newest = xid;
-	return true;
-}
-
-bool
-gpucol_settled_tuple(HeapTupleHeader tuple, TransactionId xmin, TransactionId *newest)
-{
-	if (!HeapTupleHeaderXminFrozen(tuple) &&
-		!settled_xid(HeapTupleHeaderGetRawXmin(tuple), xmin, newest))
-		return false;
-	if (tuple->t_infomask & HEAP_XMAX_INVALID)
-		return true;
-	return !(tuple->t_infomask & HEAP_XMAX_IS_MULTI) &&
-		settled_xid(HeapTupleHeaderGetRawXmax(tuple), xmin, newest);
 }

@@ -16,8 +16,16 @@
 #include "postgres.h"
 
 #include "access/htup_details.h"
+#include "access/transam.h"
 #include "utils/rel.h"
 #include "utils/snapshot.h"
+
+/*
+ * Is what a snapshot sees of a tuple a matter of the tuple's header alone?  Serializable
+ * transactions note what they look at, and snapshots that may expire (old_snapshot_threshold)
+ * are to be compared with the page.
+ */
+extern bool gpucol_settled_by_header(Snapshot snapshot);
 
 /*
  * May what a snapshot sees of a relation be kept for later ones at all?  Serializable
@@ -34,12 +42,48 @@ extern bool gpucol_settled_possible(Relation rel, Snapshot snapshot);
  */
 extern XLogRecPtr gpucol_settled_wal_end(void);
 
+/* Had a transaction ended before a snapshot's oldest running one?  Note it. */
+static inline bool
+gpucol_settled_xid(TransactionId xid, TransactionId xmin, TransactionId *newest)
+{
+	if (!TransactionIdIsNormal(xid) || xid == *newest)
+		return true;
+	if (!TransactionIdPrecedes(xid, xmin))
+		return false;
+	if (TransactionIdPrecedes(*newest, xid))
+		*newest = xid;
+	return true;
+}
+
 /*
  * Had whoever wrote or deleted a tuple ended before `xmin`, a snapshot's oldest running
  * transaction?  *newest, InvalidTransactionId at first, is raised to the newest of
  * them: what is seen holds for snapshots whose xmin is later.
  */
-extern bool gpucol_settled_tuple(HeapTupleHeader tuple, TransactionId xmin,
-								 TransactionId *newest);
+static inline bool
+gpucol_settled_tuple(HeapTupleHeader tuple, TransactionId xmin, TransactionId *newest)
+{
+	if (!HeapTupleHeaderXminFrozen(tuple) &&
+		!gpucol_settled_xid(HeapTupleHeaderGetRawXmin(tuple), xmin, newest))
+		return false;
+	if (tuple->t_infomask & HEAP_XMAX_INVALID)
+		return true;
+	return !(tuple->t_infomask & HEAP_XMAX_IS_MULTI) &&
+		gpucol_settled_xid(HeapTupleHeaderGetRawXmax(tuple), xmin, newest);
+}
+
+/*
+ * Does every snapshot of this `xmin` see a tuple, by what its header says?  Where it does
+ * not say so the tuple may be visible as well.
+ */
+static inline bool
+gpucol_settled_is_seen(HeapTupleHeader tuple, TransactionId xmin)
+{
+	const uint16 good = HEAP_XMIN_COMMITTED | HEAP_XMAX_INVALID;
+
+	return (tuple->t_infomask & good) == good &&
+		(HeapTupleHeaderXminFrozen(tuple) ||
+		 TransactionIdPrecedes(HeapTupleHeaderGetRawXmin(tuple), xmin));
+}
 
 #endif							/* GPUCOL_COLUMNAR_SETTLED_H */

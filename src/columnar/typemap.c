@@ -290,7 +290,7 @@ significant_digits(int16 digit)
  * How many digits a numeric has.
  */
 void
-gpucol_typemap_numeric_shape(Datum value, GpucolNumericShape *shape)
+gpucol_typemap_numeric_digits(Datum value, GpucolNumericDigits *counted)
 {
 	struct varlena *datum = PG_DETOAST_DATUM_PACKED(value);
 	const char *data = VARDATA_ANY(datum);
@@ -302,23 +302,23 @@ gpucol_typemap_numeric_shape(Datum value, GpucolNumericShape *shape)
 	bool		is_short;
 	int16		digit;
 
-	memset(shape, 0, sizeof(*shape));
+	memset(counted, 0, sizeof(*counted));
 	memcpy(&header, data, sizeof(header));
-	shape->finite = (header & NUMERIC_FLAG_MASK) != NUMERIC_FLAG_SPECIAL;
+	counted->finite = (header & NUMERIC_FLAG_MASK) != NUMERIC_FLAG_SPECIAL;
 	is_short = (header & NUMERIC_FLAG_SHORT) != 0;
 	header_size = is_short ? sizeof(uint16) : 2 * sizeof(uint16);
 	if (!is_short)
 		memcpy(&long_weight, data + sizeof(uint16), sizeof(long_weight));
 	weight = !is_short ? long_weight : (header & SHORT_WEIGHT_MASK) |
 		((header & SHORT_WEIGHT_SIGN) ? ~SHORT_WEIGHT_MASK : 0);
-	shape->shown = is_short ? (header & SHORT_DSCALE_MASK) >> SHORT_DSCALE_SHIFT :
+	counted->shown = is_short ? (header & SHORT_DSCALE_MASK) >> SHORT_DSCALE_SHIFT :
 		header & ~NUMERIC_FLAG_MASK;
 	ndigits = (VARSIZE_ANY_EXHDR(datum) - header_size) / sizeof(int16);
-	if (shape->finite && ndigits > 0)
+	if (counted->finite && ndigits > 0)
 	{
-		shape->whole = Max(weight + 1, 0) * NUMERIC_BASE_DIGITS;
+		counted->whole = Max(weight + 1, 0) * NUMERIC_BASE_DIGITS;
 		memcpy(&digit, data + header_size + (ndigits - 1) * sizeof(int16), sizeof(digit));
-		shape->fraction = Max((ndigits - 2 - weight) * NUMERIC_BASE_DIGITS + significant_digits(digit), 0);
+		counted->fraction = Max((ndigits - 2 - weight) * NUMERIC_BASE_DIGITS + significant_digits(digit), 0);
 	}
 	if ((Pointer) datum != DatumGetPointer(value))
 		pfree(datum);

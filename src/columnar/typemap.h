@@ -54,15 +54,15 @@ extern bool gpucol_typemap_to_int128(const GpucolTypeMap *map, Datum value, __in
 extern bool gpucol_typemap_is_signed(const GpucolTypeMap *map);
 
 /* How many digits a numeric has, or that it is none of them (NaN, infinite). */
-typedef struct GpucolNumericShape
+typedef struct GpucolNumericDigits
 {
 	bool		finite;
 	int			shown;			/* digits after the point, as it is written, */
 	int			fraction;		/* and without zeros at the end */
 	int			whole;			/* before the point; 0 of a fraction */
-} GpucolNumericShape;
+} GpucolNumericDigits;
 
-extern void gpucol_typemap_numeric_shape(Datum value, GpucolNumericShape *shape);
+extern void gpucol_typemap_numeric_digits(Datum value, GpucolNumericDigits *counted);
 
 /* The most digits after the point that a numeric can have. */
 #define GPUCOL_NUMERIC_MAX_SCALE	16383

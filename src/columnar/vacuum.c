@@ -14,6 +14,9 @@
  * are never again looked for in indexes, so nothing is folded before indexes are
  * cleaned, nor where VACUUM is told to leave them alone.
  *
+ * At last small and much-deleted segments are packed together (compact.c), if nobody is writing to
+ * the table.  Who comes to do so meanwhile has it undone.
+ *
  * Folding writes rows, so it needs a transaction that snapshots heed.  VACUUM's
  * is marked as one that they need not wait for; the mark is taken off first,
  * which makes it an ordinary transaction from there on.
@@ -33,11 +36,15 @@
 #include "miscadmin.h"
 #include "pgstat.h"
 #include "storage/bufmgr.h"
+#include "storage/lmgr.h"
 #include "storage/proc.h"
 #include "storage/procarray.h"
+#include "utils/memutils.h"
 #include "utils/pgstat_internal.h"
+#include "utils/resowner.h"
 #include "utils/snapmgr.h"
 
+#include "columnar/compact.h"
 #include "columnar/deadrows.h"
 #include "columnar/delta_count.h"
 #include "columnar/directory_pages.h"
@@ -48,6 +55,7 @@
 #include "columnar/vacuum.h"
 #include "columnar/view.h"
 #include "compat.h"
+#include "guc.h"
 
 /* Delta pages that are read to count the delta's rows. */
 #define COUNTED_PAGES	1024
@@ -58,6 +66,9 @@
  */
 #define FEW_DEAD_ROWS	8192
 #define FEW_DEAD_SHARE	0.02
+
+/* Rows that are packed between two looks at who waits. */
+#define PACKED_ROWS		64
 
 /* What VACUUM found and did beyond the delta. */
 typedef struct SegmentVacuum
@@ -191,9 +202,14 @@ prepare_for_spgist(const SegmentVacuum *vacuum)
 static void
 clean_indexes(SegmentVacuum *vacuum, BufferAccessStrategy strategy)
 {
-	if (TransactionIdIsValid(vacuum->dead->newest) && vacuum->coverage->block != InvalidBlockNumber)
-		gpucol_space_log_conflict(vacuum->rel, vacuum->coverage->block,
-								  vacuum->dead->newest);
+	TransactionId newest = vacuum->dead->newest;
+
+	if (!TransactionIdIsValid(newest) ||
+		(TransactionIdIsValid(vacuum->coverage->newest) &&
+		 TransactionIdFollows(vacuum->coverage->newest, newest)))
+		newest = vacuum->coverage->newest;
+	if (TransactionIdIsValid(newest) && vacuum->coverage->block != InvalidBlockNumber)
+		gpucol_space_log_conflict(vacuum->rel, vacuum->coverage->block, newest);
 	prepare_for_spgist(vacuum);
 	for (int i = 0; i < vacuum->nindexes; i++)
 	{
@@ -311,8 +327,9 @@ vacuum_directory(SegmentVacuum *vacuum, const VacuumParams *params,
 	become_ordinary();
 	if (clean)
 		note_cleaned(vacuum);
-	if (!leave && vacuum->dead->nrows > 0)
-		vacuum->folded = gpucol_fold(&vacuum->dir, vacuum->dead);
+	if (!leave && (vacuum->dead->nrows > 0 ||
+				   gpucol_space_is_due(&vacuum->upkeep, vacuum->coverage)))
+		vacuum->folded = gpucol_fold(&vacuum->dir, vacuum->dead, vacuum->coverage);
 	if (gpucol_space_is_due(&vacuum->upkeep, vacuum->coverage))
 		vacuum->free_pages = gpucol_space_reclaim(&vacuum->dir, vacuum->coverage);
 	gpucol_rowlock_clean(&vacuum->dir);
@@ -354,6 +371,95 @@ vacuum_segments(Relation rel, const VacuumParams *params, BufferAccessStrategy s
 	return left;
 }
 
+/* ------------------------------------------------------------------------
+ * Packing
+ * ------------------------------------------------------------------------
+ */
+
+static bool gives_way;			/* the error that ends it is no error */
+
+/* Before each row: does somebody wait for the table? */
+static void
+look_around(Relation rel)
+{
+	static uint32 rows = 0;
+
+	if (rows++ % PACKED_ROWS != 0 || !LockHasWaitersRelation(rel, ExclusiveLock))
+		return;
+	gives_way = true;
+	ereport(ERROR,
+			(errcode(ERRCODE_LOCK_NOT_AVAILABLE),
+			 errmsg("packing of table \"%s\" gives way", RelationGetRelationName(rel))));
+}
+
+/* Pack some segments, if nobody is writing to the table; returns how many there were. */
+static uint32
+pack_if_idle(Relation rel)
+{
+	GpucolCompactPace pace = {.most = gpucol_segment_rows, .step = look_around};
+
+	if (!ConditionalLockRelationOid(RelationGetRelid(rel), ExclusiveLock))
+		return 0;
+	return gpucol_compact_segments(rel, &pace);
+}
+
+/* The same as a subtransaction that gives way to whoever waits for the table. */
+static uint32
+pack_some(Relation rel)
+{
+	MemoryContext context = CurrentMemoryContext;
+	ResourceOwner owner = CurrentResourceOwner;
+	volatile uint32 packed = 0;
+
+	gives_way = false;
+	BeginInternalSubTransaction(NULL);
+	MemoryContextSwitchTo(context);
+	PG_TRY();
+	{
+		packed = pack_if_idle(rel);
+		ReleaseCurrentSubTransaction();
+	}
+	PG_CATCH();
+	{
+		if (!gives_way)
+			PG_RE_THROW();
+		MemoryContextSwitchTo(context);
+		FlushErrorState();
+		RollbackAndReleaseCurrentSubTransaction();
+		packed = 0;
+	}
+	PG_END_TRY();
+	MemoryContextSwitchTo(context);
+	CurrentResourceOwner = owner;
+	return packed;
+}
+
+/*
+ * Pack segments as long as there are any to be packed, unless indexes are to be left alone.
+ * Autovacuum leaves it to automatic merges.
+ */
+static void
+pack_segments(Relation rel, const VacuumParams *params)
+{
+	uint32		packed;
+
+	if (MyBackendType == B_AUTOVAC_WORKER || params->index_cleanup == VACOPTVALUE_DISABLED)
+		return;
+	do
+	{
+		if (!gpucol_compact_is_due(gpucol_view_open(rel, GetActiveSnapshot())))
+			break;
+		become_ordinary();
+		packed = pack_some(rel);
+		PopActiveSnapshot();
+		PushActiveSnapshot(GetLatestSnapshot());
+		if (packed > 0)
+			ereport((params->options & VACOPT_VERBOSE) ? INFO : DEBUG2,
+					(errmsg("segments of table \"%s\": %u packed together",
+							RelationGetRelationName(rel), packed)));
+	} while (packed > 0);
+}
+
 void
 gpucol_vacuum_rel(Relation rel, struct VacuumParams *params,
 				  BufferAccessStrategy strategy)
@@ -364,5 +470,6 @@ gpucol_vacuum_rel(Relation rel, struct VacuumParams *params,
 	own.truncate = VACOPTVALUE_DISABLED;
 	heap_vacuum_rel(rel, &own, strategy);
 	dead = vacuum_segments(rel, params, strategy);
+	pack_segments(rel, params);
 	correct_counts(rel, dead, strategy);
 }

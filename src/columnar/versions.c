@@ -90,7 +90,8 @@ find_version(Version *version)
 	if (offset > PageGetMaxOffsetNumber(page) ||
 		!ItemIdIsNormal(PageGetItemId(page, offset)))
 		return false;
-	gpucol_item_get(version->table, version->buffer, offset, &tuple);
+	gpucol_item_get(version->table, page, ItemPointerGetBlockNumber(&version->tid), offset,
+					&tuple);
 	version->header = tuple.t_data;
 	return TransactionIdEquals(HeapTupleHeaderGetRawXmin(version->header),
 							   version->creator) &&

@@ -253,25 +253,39 @@ read_bitmaps(GpucolDirectory *dir, Snapshot snapshot,
 	gpucol_directory_scan_end(&scan);
 }
 
+/* Bits of a segment's deleted rows. */
+typedef struct DeletedBits
+{
+	uint64		first_row;
+	uint32	   *words;
+} DeletedBits;
+
+/* Take a tombstone. */
+static void
+set_bit(uint64 number, void *arg)
+{
+	DeletedBits *bits = arg;
+	uint64		row = number - bits->first_row;
+
+	bits->words[row / 32] |= UINT32_C(1) << (row % 32);
+}
+
 /* Read the tombstones of a segment. */
 static void
 read_tombstones(GpucolDirectory *dir, Snapshot snapshot,
 				const GpucolSegmentEntry *entry, uint32 *deleted)
 {
-	uint64		last = entry->first_row + entry->nrows - 1;
-	GpucolDirectoryScan scan;
-	GpucolDirectoryTuple row;
+	DeletedBits bits = {entry->first_row, deleted};
 
-	gpucol_directory_scan_begin(&scan, dir, snapshot, GPUCOL_ID_TOMBSTONE,
-								entry->first_row, last, ForwardScanDirection);
-	while (gpucol_directory_scan_next(&scan, &row))
-	{
-		uint64		number = gpucol_directory_number(GPUCOL_ID_TOMBSTONE, row.id,
-													 row.seq) - entry->first_row;
+	gpucol_directory_run(dir, snapshot, GPUCOL_ID_TOMBSTONE, entry->first_row,
+						 entry->first_row + entry->nrows - 1, set_bit, &bits);
+}
 
-		deleted[number / 32] |= UINT32_C(1) << (number % 32);
-	}
-	gpucol_directory_scan_end(&scan);
+/* Count a tombstone. */
+static void
+count_one(uint64 number pg_attribute_unused(), void *arg)
+{
+	(*(uint32 *) arg)++;
 }
 
 /* Words of a segment's deletion bitmap: whole vectors. */
@@ -339,11 +353,8 @@ gpucol_view_count_deleted(const GpucolView *view, const GpucolViewSegment *segme
 										 entry->first_row, end);
 	gpucol_directory_scan_end(&scan);
 	/* a snapshot never sees a row's tombstone and its bit */
-	gpucol_directory_scan_begin(&scan, &dir, view->snapshot, GPUCOL_ID_TOMBSTONE,
-								entry->first_row, end - 1, ForwardScanDirection);
-	while (gpucol_directory_scan_next(&scan, &row))
-		n++;
-	gpucol_directory_scan_end(&scan);
+	gpucol_directory_run(&dir, view->snapshot, GPUCOL_ID_TOMBSTONE, entry->first_row, end - 1,
+						 count_one, &n);
 	gpucol_directory_close(&dir);
 	return n;
 }

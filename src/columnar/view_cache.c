@@ -220,6 +220,7 @@ settled_page(GpucolDirectory *dir, BlockNumber block, TransactionId xmin,
 	{
 		HeapTupleData tuple;
 
+		gpucol_item_ahead(page, i);
 		if (ItemIdIsNormal(PageGetItemId(page, i)))
 			settled = gpucol_item_find(page, i, &tuple) &&
 				gpucol_settled_tuple(tuple.t_data, xmin, newest);

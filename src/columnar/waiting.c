@@ -3,9 +3,11 @@
  * waiting.c
  *	  gpucol.waiting: the upkeep that a table waits for, and what does it.
  *
- *	rows to pack			the delta's, which gpucol.merge or an automatic merge packs
+ *	rows to pack			the delta's, which gpucol.merge or an automatic merge packs; nothing
+ *							does where they must stay (PROTOCOL)
  *	deletions to fold		tombstones, which VACUUM makes bitmaps of when no snapshot needs them
- *	segments to pack		small and much-deleted ones, which VACUUM FULL packs together
+ *	segments to pack		small and much-deleted ones, which VACUUM or an automatic merge packs
+ *							together, or, where it does not pay yet, only VACUUM FULL
  *
  * It counts what the caller's snapshot sees; the delta's rows on a sample of its pages.
  *
@@ -24,10 +26,12 @@
 #include "utils/snapmgr.h"
 
 #include "columnar/cluster.h"
+#include "columnar/compact.h"
 #include "columnar/delta_count.h"
 #include "columnar/delta_pages.h"
 #include "columnar/functions.h"
 #include "columnar/view.h"
+#include "columnar/writer.h"
 
 PG_FUNCTION_INFO_V1(gpucol_waiting);
 
@@ -38,7 +42,7 @@ PG_FUNCTION_INFO_V1(gpucol_waiting);
 typedef struct Waiting
 {
 	const char *work;
-	const char *done_by;
+	const char *done_by;		/* NULL = nothing */
 	uint64		rows;
 	uint64		segments;
 	uint64		pages;
@@ -123,6 +127,10 @@ gpucol_waiting(PG_FUNCTION_ARGS)
 	view = gpucol_view_open(table, GetActiveSnapshot());
 	count_delta(view, &all[0]);
 	count_segments(view, &all[1], &all[2]);
+	if (!gpucol_writer_allowed(table))
+		all[0].done_by = NULL;
+	if (gpucol_compact_is_due(view))
+		all[2].done_by = "VACUUM";
 	for (int i = 0; i < (int) lengthof(all); i++)
 	{
 		Datum		values[5];
@@ -131,7 +139,9 @@ gpucol_waiting(PG_FUNCTION_ARGS)
 		if (all[i].rows == 0 && all[i].segments == 0)
 			continue;
 		values[0] = CStringGetTextDatum(all[i].work);
-		values[1] = CStringGetTextDatum(all[i].done_by);
+		isnull[1] = all[i].done_by == NULL;
+		if (!isnull[1])
+			values[1] = CStringGetTextDatum(all[i].done_by);
 		values[2] = Int64GetDatum((int64) all[i].rows);
 		values[3] = Int64GetDatum((int64) all[i].segments);
 		values[4] = Int64GetDatum((int64) all[i].pages * BLCKSZ);

@@ -115,7 +115,7 @@ gpucol_activity_end(GpucolActivity activity)
 	SpinLockRelease(&places[activity - 1].lock);
 }
 
-/* Fill in the columns that only recursions, or only merges, have. */
+/* Fill in the columns that only recursions, or only the others, have. */
 static void
 put_state(const Place *place, Datum *values, bool *nulls)
 {
@@ -126,7 +126,7 @@ put_state(const Place *place, Datum *values, bool *nulls)
 		CStringGetTextDatum(psprintf("recursion on %s: %s",
 									 state->engine[0] ? state->engine : "cpu",
 									 state->method[0] ? state->method : "loading")) :
-		CStringGetTextDatum("merge");
+		CStringGetTextDatum(place->kind == GPUCOL_ACTIVITY_MERGE ? "merge" : "packing");
 	nulls[3] = nulls[4] = !recursion;
 	values[3] = Int64GetDatum((int64) state->rounds);
 	values[4] = Int64GetDatum((int64) state->delta);

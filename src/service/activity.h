@@ -2,7 +2,7 @@
  *
  * service/activity.h
  *	  What server processes of this cluster do for long, and how far they have
- *	  come: the recursions and merges of gpucol.activity.
+ *	  come: the recursions, merges and packings of gpucol.activity.
  *
  *-------------------------------------------------------------------------
  */
@@ -16,7 +16,8 @@
 typedef enum GpucolActivityKind
 {
 	GPUCOL_ACTIVITY_RECURSION = 1,
-	GPUCOL_ACTIVITY_MERGE
+	GPUCOL_ACTIVITY_MERGE,
+	GPUCOL_ACTIVITY_PACKING		/* of segments together */
 } GpucolActivityKind;
 
 /* How far one has come. */
@@ -31,9 +32,9 @@ typedef struct GpucolActivityState
 	char		engine[GPUCOL_ACTIVITY_NAME];
 	char		method[GPUCOL_ACTIVITY_NAME];
 
-	/* MERGE */
+	/* MERGE, PACKING */
 	Oid			relation;
-	double		progress;		/* share of the delta that has been read */
+	double		progress;		/* share of the delta, or of the rows, that has been read */
 } GpucolActivityState;
 
 /* A place in the list; 0 = none was free. */

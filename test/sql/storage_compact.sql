@@ -5,6 +5,7 @@ SET search_path = compact, public;
 SET gpucol.segment_rows = 65536;
 
 CREATE TABLE loads (id int PRIMARY KEY, label text) USING gpucol;
+SECURITY LABEL FOR gpucol ON TABLE loads IS 'automerge_enabled = off';
 INSERT INTO loads SELECT g, 't' || g % 7 FROM generate_series(1, 66536) g;
 DO $$
 BEGIN

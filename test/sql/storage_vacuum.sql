@@ -3,6 +3,8 @@
 -- snapshot holds their dead rows.
 SET enable_seqscan = off;
 CREATE TEMP TABLE sv (id int, k int, t text) USING gpucol;
+-- (segments are packed together in storage_pack)
+SECURITY LABEL FOR gpucol ON TABLE sv IS 'automerge_enabled = off';
 INSERT INTO sv SELECT i, i % 100, 'row ' || i FROM generate_series(1, 41000) i;
 CREATE INDEX sv_id ON sv (id);
 CREATE INDEX sv_k ON sv USING hash (k);

@@ -86,6 +86,12 @@ $primary->safe_psql('postgres', "CREATE TABLE pure (id int PRIMARY KEY) USING gp
 $primary->wait_for_catchup($standby, 'replay');
 old_reader('index entries of deleted rows', "SET enable_seqscan = off; SET enable_bitmapscan = off; SET gpucol.enabled = off; SELECT count(*) FROM pure WHERE id > 0",
 	'DELETE FROM pure WHERE id % 3 = 0; VACUUM (INDEX_CLEANUP ON, PROCESS_TOAST OFF) pure');
+$primary->safe_psql('postgres', 'CREATE TABLE small (id int PRIMARY KEY) USING gpucol; ' .
+	join(' ', map { "COPY small FROM PROGRAM 'seq $_ @{[$_ + 1999]}';" } map { $_ * 2000 } 0 .. 7));
+$primary->wait_for_catchup($standby, 'replay');
+old_reader('index entries of rows that were packed elsewhere', "SET enable_seqscan = off; SET enable_bitmapscan = off; SET gpucol.enabled = off; SELECT count(*) FROM small WHERE id > 0",
+	'VACUUM (PROCESS_TOAST OFF) small; VACUUM (PROCESS_TOAST OFF) small');
+is($primary->safe_psql('postgres', "SELECT count(*) FROM gpucol.segments('small')"), 1, 'the segments were packed together');
 old_reader('pages of a dead segment, used again', $digest, <<'SQL');
 DELETE FROM packed;
 VACUUM packed;

@@ -1,6 +1,6 @@
 # 029_damaged_places.pl: damage of one kind at a place of our choice, of which the server must say
 # what it found: a line pointer of the delta that leads out of its page, a directory of
-# another format.  (026_damage.pl damages at random.)
+# another format, two pages of its index in each other's place.  (026_damage.pl damages at random.)
 use strict;
 use warnings;
 use FindBin;
@@ -25,6 +25,9 @@ VACUUM ANALYZE kept;
 CREATE TABLE newer USING gpucol AS SELECT i AS id, i % 7 AS k FROM generate_series(1, 5000) i;
 CREATE TABLE first (id int PRIMARY KEY, k int) USING gpucol;
 INSERT INTO first SELECT i, i % 7 FROM generate_series(1, 5000) i;
+CREATE TABLE swapped (id int PRIMARY KEY, k int) USING gpucol;
+INSERT INTO swapped SELECT i, i % 7 FROM generate_series(1, 5000) i;
+DELETE FROM swapped WHERE id > 1000;
 CREATE TABLE good USING gpucol AS SELECT i AS id, i % 7 AS k FROM generate_series(1, 5000) i;
 SQL
 
@@ -37,6 +40,8 @@ is($node->safe_psql('postgres', $lossy), 4000, 'its rows');
 
 my %path = map { $_ => $node->data_dir . '/' . $node->safe_psql('postgres', "SELECT pg_relation_filepath('$_'::regclass)") } 'kept';
 $path{$_} = $node->data_dir . '/' . $node->safe_psql('postgres', "SELECT pg_relation_filepath(reltoastrelid) FROM pg_class WHERE oid = '$_'::regclass") foreach 'newer', 'first';
+$path{swapped} = $node->data_dir . '/' . $node->safe_psql('postgres',
+	"SELECT pg_relation_filepath(indexrelid) FROM pg_index JOIN pg_class c ON indrelid = reltoastrelid WHERE c.oid = 'swapped'::regclass");
 $node->stop;
 
 # Change bytes of a file.
@@ -107,6 +112,17 @@ change($path{first}, sub {
 	substr($$bytes, $key + 8, 4) = pack 'L', ($seal + 4) << 2;
 	substr($$bytes, $item, 4) = pack 'L', (unpack('L', substr $$bytes, $item, 4) & 0x1ffff) | ((24 + $of_data + $seal) << 17);
 });
+# The last leaf page of an index and the one to the left of it are swapped: that one's right sibling
+# is itself then, and keys from the last page's first on are looked for there.
+change($path{swapped}, sub {
+	my ($bytes) = @_;
+	my @pages = unpack "(a$PAGE)*", $$bytes;
+	my ($last) = grep { my (undef, $next, $level, $flags) = unpack 'LLLS', substr $pages[$_], -16; $_ > 0 && $next == 0 && $level == 0 && $flags == 1 } 0 .. $#pages;
+	my ($left) = unpack 'L', substr $pages[$last], -16;
+
+	@pages[ $last, $left ] = @pages[ $left, $last ];
+	$$bytes = join '', @pages;
+});
 $node->start;
 
 sub error_of
@@ -128,6 +144,10 @@ foreach my $table ('newer', 'first')
 	}
 	is(error_of("DROP TABLE $table"), '', "another version: DROP TABLE $table");
 }
+like(error_of('SELECT count(*) FROM swapped'), qr/ERROR:  XX002: segment directory of table "swapped" is corrupt/, 'swapped pages of an index: its rows');
+like(error_of("SET gpucol.pushdown = forbid; SET enable_seqscan = off; DO 'BEGIN FOR i IN 1 .. 5000 LOOP PERFORM FROM swapped WHERE id = i; END LOOP; END'"),
+	qr/ERROR:  XX002: segment directory of table "swapped" is corrupt/, 'swapped pages of an index: each row');
+cmp_ok($node->safe_psql('postgres', "SELECT count(*) FROM gpucol.verify('swapped')"), '>', 0, 'swapped pages of an index: gpucol.verify');
 is($node->safe_psql('postgres', "SELECT count(*) FROM good; SELECT count(*) FROM gpucol.verify('good')"), "5000\n0", 'another table is as it was');
 $node->stop;
 done_testing();

@@ -83,6 +83,26 @@ same_rows($node, 't', 'twin', 'packed: the rows of the heap twin');
 sound('t', 'packed');
 is($node->safe_psql('postgres', "SELECT bt_index_check('t_pkey', true)"), '', 'amcheck');
 
+# Segments that are small, or have lost many rows, are packed together, as VACUUM does.
+$node->safe_psql('postgres', <<'SQL');
+CREATE TABLE small (a int PRIMARY KEY, b int, c text) USING gpucol;
+CREATE INDEX ON small (b);
+CREATE TABLE large (LIKE small) USING heap;
+DO $$ BEGIN FOR i IN 0 .. 9 LOOP
+	INSERT INTO small SELECT g, g % 7, 'row ' || g FROM generate_series(i * 2000, i * 2000 + 1999) g;
+	COMMIT;
+END LOOP; END $$;
+INSERT INTO large SELECT * FROM small;
+SQL
+ok($node->poll_query_until('postgres', "SELECT count(*) < 8 FROM gpucol.segments('small')"), 'small segments are packed together');
+same_rows($node, 'small', 'large', 'the rows of the heap twin');
+$node->safe_psql('postgres', 'DELETE FROM small WHERE a % 2 = 0; DELETE FROM large WHERE a % 2 = 0');
+ok($node->poll_query_until('postgres', "SELECT sum(deleted) < 1000 FROM gpucol.segments('small')"), 'and those that have lost many rows');
+same_rows($node, 'small', 'large', 'the rows of the heap twin again');
+sound('small', 'packed together');
+is($node->safe_psql('postgres', "SELECT bt_index_check('small_pkey', true)"), '', 'amcheck again');
+$node->safe_psql('postgres', 'DROP TABLE small, large');
+
 # Options of a table.
 $node->safe_psql('postgres', <<'SQL');
 CREATE TABLE off (a int, b int, c text) USING gpucol;

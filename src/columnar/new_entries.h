@@ -1,0 +1,37 @@
+/*-------------------------------------------------------------------------
+ *
+ * new_entries.h
+ *	  Index entries of rows that are packed in another place.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef GPUCOL_COLUMNAR_NEW_ENTRIES_H
+#define GPUCOL_COLUMNAR_NEW_ENTRIES_H
+
+#include "postgres.h"
+
+#include "nodes/execnodes.h"
+#include "utils/rel.h"
+
+/* The table's indexes, and what forming their entries needs. */
+typedef struct GpucolNewEntries
+{
+	int			n;
+	Relation   *indexes;
+	IndexInfo **infos;
+	ExprState **predicates;
+	EState	   *estate;
+	ExprContext *econtext;
+} GpucolNewEntries;
+
+/* Open every index that new rows must enter; their locks last as long as the transaction. */
+extern void gpucol_new_entries_begin(GpucolNewEntries *all, Relation table);
+extern void gpucol_new_entries_end(GpucolNewEntries *all);
+
+/*
+ * Enter a row into every index under the TID that its slot has.  Uniqueness is not
+ * checked: the row was in the index under its old TID.
+ */
+extern void gpucol_new_entries_add(GpucolNewEntries *all, Relation table, TupleTableSlot *slot);
+
+#endif							/* GPUCOL_COLUMNAR_NEW_ENTRIES_H */
