@@ -48,7 +48,8 @@ typedef struct GpucolAggExecState
 	CustomScanState css;
 	GpucolExec	exec;
 	int			eflags;
-	List	   *pushed;			/* conditions of the table */
+	List	   *pushed;			/* conditions of the table, */
+	List	   *tests;			/* and those that PostgreSQL tests on groups or rows */
 	int			nkeys;
 	int			naggs;
 	GpucolGroupSets sets;
@@ -149,6 +150,9 @@ agg_create_state(CustomScan *cscan)
 	/* all but the constant true that keeps the junk column unlike any other */
 	state->pushed = list_copy(((BoolExpr *) condition->expr)->args);
 	state->pushed = list_delete_last(state->pushed);
+	state->tests = list_copy_tail(state->pushed, list_length(state->pushed) -
+								  intVal(list_nth(cscan->custom_private, GPUCOL_AGG_PRIVATE_NTESTS)));
+	state->pushed = list_truncate(state->pushed, list_length(state->pushed) - list_length(state->tests));
 	return (Node *) state;
 }
 
@@ -269,7 +273,7 @@ lower_agg(GpucolExec *exec, GpucolLower *l)
 	l->no_extremes |= state->ranking;
 	if (!lower_input(state, exec, l) ||
 		!gpucol_lower_grouping(l, key_list(state),
-							   rankings ? NIL : aggregate_list(state, false), &state->sets,
+							   rankings ? NIL : aggregate_list(state, false), state->tests, &state->sets,
 							   may_share(state, exec), plan))
 		return false;
 	if (!rankings)
@@ -407,7 +411,7 @@ agg_begin(CustomScanState *node, EState *estate, int eflags)
 	List	   *pipe = list_nth(((CustomScan *) node->ss.ps.plan)->custom_private,
 								GPUCOL_AGG_PRIVATE_PIPE);
 
-	gpucol_check_rights(linitial(((CustomScan *) node->ss.ps.plan)->custom_plans));
+	gpucol_check_rights(linitial(((CustomScan *) node->ss.ps.plan)->custom_plans), eflags);
 	state->eflags = eflags;
 	gpucol_replay_init(&state->replay, eflags);
 	state->computed = state->exprs;
@@ -810,6 +814,7 @@ agg_explain(CustomScanState *node, List *ancestors, ExplainState *es)
 	explain_first(state, ancestors, es);
 	gpucol_explain_engine(&state->exec, gpucol_run_read_columns(&state->exec), es);
 	gpucol_explain_filter(&state->exec, state->pushed, ancestors, es);
+	gpucol_explain_conditions(&state->exec, "Tested By PostgreSQL", state->tests, ancestors, es);
 	gpucol_explain_columns(&state->exec, gpucol_run_read_columns(&state->exec), es);
 	gpucol_run_end(&state->exec);
 	if (state->exec.joins != NULL)

@@ -77,11 +77,11 @@ gpucol_explain_engine(GpucolExec *exec, Bitmapset *attnums, ExplainState *es)
 }
 
 /*
- * The condition that the engine tests.
+ * A condition.
  */
 void
-gpucol_explain_filter(GpucolExec *exec, List *quals, List *ancestors,
-					  ExplainState *es)
+gpucol_explain_conditions(GpucolExec *exec, const char *name, List *quals, List *ancestors,
+						  ExplainState *es)
 {
 	CustomScanState *node = exec->node;
 	List	   *context;
@@ -92,9 +92,16 @@ gpucol_explain_filter(GpucolExec *exec, List *quals, List *ancestors,
 	context = set_deparse_context_plan(es->deparse_cxt, node->ss.ps.plan,
 									   ancestors);
 	prefix = es->verbose || gpucol_compat_rtable_size(es) > 1;
-	ExplainPropertyText("Pushed Filter",
+	ExplainPropertyText(name,
 						deparse_expression((Node *) make_ands_explicit(quals),
 										   context, prefix, false), es);
+}
+
+void
+gpucol_explain_filter(GpucolExec *exec, List *quals, List *ancestors,
+					  ExplainState *es)
+{
+	gpucol_explain_conditions(exec, "Pushed Filter", quals, ancestors, es);
 }
 
 /*

@@ -22,7 +22,11 @@ extern void gpucol_explain_input(GpucolExec *exec, ExplainState *es);
 extern void gpucol_explain_engine(GpucolExec *exec, Bitmapset *attnums,
 								  ExplainState *es);
 
-/* A condition that the engine tests; quals is a List of conjuncts or NIL. */
+/* A condition by its name; quals is a List of conjuncts or NIL. */
+extern void gpucol_explain_conditions(GpucolExec *exec, const char *name, List *quals,
+									  List *ancestors, ExplainState *es);
+
+/* The one that the engine tests. */
 extern void gpucol_explain_filter(GpucolExec *exec, List *quals,
 								  List *ancestors, ExplainState *es);
 

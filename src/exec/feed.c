@@ -31,6 +31,7 @@
 #include "exec/feed.h"
 #include "exec/feed_call.h"
 #include "exec/item_table.h"
+#include "exec/memo.h"
 #include "kernel/hash.h"
 
 /* Groups of fewer rows are sorted with all repetitions. */
@@ -58,9 +59,9 @@ typedef struct Feeder
 
 	/* arguments */
 	GpucolOutput *outputs;
-	ExprState **exprs;			/* NULL: the engine's */
+	GpucolMemo **exprs;			/* NULL: the engine's */
 	GpucolOutput filter_output;
-	ExprState  *filter;
+	GpucolMemo *filter;
 	int16	   *typlen;
 	bool	   *typbyval;
 	GpucolFeedCall call;
@@ -86,6 +87,8 @@ struct GpucolFeed
 	int			n;
 	Feeder	   *feeders;
 	MemoryContext context;
+	TupleDesc	desc;			/* of what `econtext` evaluates over */
+	Size		most_remembered;	/* bytes of an expression */
 	ExprContext *econtext;
 	AggState   *aggstate;
 	ExprContext *states;		/* the context of states */
@@ -163,13 +166,13 @@ init_sort(Feeder *f)
 }
 
 /* How an argument is had. */
-static ExprState *
-init_arg(const GpucolFedArg *arg, PlanState *parent, GpucolOutput *output)
+static GpucolMemo *
+init_arg(const GpucolFeed *feed, const GpucolFedArg *arg, PlanState *parent, GpucolOutput *output)
 {
 	Node	   *expr = (Node *) arg->expr;
 
 	if (arg->output < 0)
-		return ExecInitExpr(arg->expr, parent);
+		return gpucol_memo_create(arg->expr, parent, feed->desc, feed->most_remembered);
 	gpucol_output_init(output, exprType(expr), exprTypmod(expr), exprCollation(expr), &arg->value);
 	return NULL;
 }
@@ -180,17 +183,17 @@ init_args(GpucolFeed *feed, Feeder *f, PlanState *parent)
 	int			n = Max(f->fed->nargs, 1);
 
 	f->outputs = palloc0(n * sizeof(GpucolOutput));
-	f->exprs = palloc0(n * sizeof(ExprState *));
+	f->exprs = palloc0(n * sizeof(GpucolMemo *));
 	f->typlen = palloc0(n * sizeof(int16));
 	f->typbyval = palloc0(n * sizeof(bool));
 	for (int i = 0; i < f->fed->nargs; i++)
 	{
-		f->exprs[i] = init_arg(&f->fed->args[i], parent, &f->outputs[i]);
+		f->exprs[i] = init_arg(feed, &f->fed->args[i], parent, &f->outputs[i]);
 		feed->evaluates |= f->exprs[i] != NULL;
 		get_typlenbyval(exprType((Node *) f->fed->args[i].expr), &f->typlen[i], &f->typbyval[i]);
 	}
 	if (f->fed->filter.expr != NULL)
-		f->filter = init_arg(&f->fed->filter, parent, &f->filter_output);
+		f->filter = init_arg(feed, &f->fed->filter, parent, &f->filter_output);
 	feed->evaluates |= f->filter != NULL;
 	f->call.direct = ExecInitExprList(f->fed->agg->aggdirectargs, parent);
 }
@@ -235,7 +238,8 @@ make_aggstate(GpucolFeed *feed, PlanState *parent)
 }
 
 GpucolFeed *
-gpucol_feed_create(const GpucolGroupPlan *plan, PlanState *parent, ExprContext *econtext)
+gpucol_feed_create(const GpucolGroupPlan *plan, PlanState *parent, TupleDesc desc, ExprContext *econtext,
+				   Size most_remembered)
 {
 	GpucolFeed *feed = palloc0(sizeof(GpucolFeed));
 
@@ -243,6 +247,8 @@ gpucol_feed_create(const GpucolGroupPlan *plan, PlanState *parent, ExprContext *
 	feed->feeders = palloc0(Max(plan->naggs, 1) * sizeof(Feeder));
 	feed->context = CurrentMemoryContext;
 	feed->econtext = econtext;
+	feed->desc = desc;
+	feed->most_remembered = most_remembered;
 	feed->states = CreateStandaloneExprContext();
 	feed->group = CreateStandaloneExprContext();
 	feed->aggstate = make_aggstate(feed, parent);
@@ -272,8 +278,9 @@ gpucol_feed_create(const GpucolGroupPlan *plan, PlanState *parent, ExprContext *
 
 /* Columns of a batch's arguments: the engine's as datums, room for PostgreSQL's. */
 static void
-load_input(const Feeder *f, const GpucolResult *result, Input *input)
+load_input(const Feeder *f, const GpucolFeedRows *rows, Input *input)
 {
+	const GpucolResult *result = rows->result;
 	uint32		n = Max(result->nrows, 1);
 	bool		sampled = f->sample != NULL;
 
@@ -287,13 +294,17 @@ load_input(const Feeder *f, const GpucolResult *result, Input *input)
 			gpucol_output_datums(&f->outputs[i], &result->columns[f->fed->args[i].output],
 								 result->nrows, input->values[i], input->isnull[i]);
 	}
-	input->pass = f->fed->filter.expr != NULL ? palloc(n) : NULL;
-	if (input->pass != NULL && f->filter == NULL)
+	input->pass = f->fed->filter.expr != NULL || rows->pass != NULL ? palloc(n) : NULL;
+	if (input->pass != NULL && rows->pass != NULL)
+		memcpy(input->pass, rows->pass, result->nrows);
+	else if (input->pass != NULL)
+		memset(input->pass, true, result->nrows);
+	if (f->fed->filter.expr != NULL && f->filter == NULL)
 	{
 		const GpucolResultColumn *column = &result->columns[f->fed->filter.output];
 
 		for (uint32 row = 0; row < result->nrows; row++)
-			input->pass[row] = column->i[row] != 0 &&
+			input->pass[row] &= column->i[row] != 0 &&
 				(column->nulls == NULL || !column->nulls[row]);
 	}
 }
@@ -305,15 +316,15 @@ evaluate_row(GpucolFeed *feed, const Feeder *f, Input *input, uint32 row)
 	bool		isnull;
 
 	if (f->filter != NULL)
-		input->pass[row] = DatumGetBool(ExecEvalExpr(f->filter, feed->econtext, &isnull)) &&
+		input->pass[row] = DatumGetBool(gpucol_memo_eval(f->filter, feed->econtext, &isnull)) &&
 			!isnull;
 	if (input->pass != NULL && !input->pass[row])
 		return;
 	for (int i = 0; i < f->fed->nargs; i++)
 	{
 		if (f->exprs[i] != NULL)
-			input->values[i][row] = ExecEvalExpr(f->exprs[i], feed->econtext,
-												 &input->isnull[i][row]);
+			input->values[i][row] = gpucol_memo_eval(f->exprs[i], feed->econtext,
+													 &input->isnull[i][row]);
 	}
 }
 
@@ -472,9 +483,11 @@ gpucol_feed_rows(GpucolFeed *feed, const GpucolFeedRows *rows)
 	Input	   *inputs = palloc0(Max(feed->n, 1) * sizeof(Input));
 
 	for (int i = 0; i < feed->n; i++)
-		load_input(&feed->feeders[i], rows->result, &inputs[i]);
+		load_input(&feed->feeders[i], rows, &inputs[i]);
 	for (uint32 row = 0; row < rows->result->nrows && feed->evaluates; row++)
 	{
+		if (rows->pass != NULL && !rows->pass[row])
+			continue;
 		rows->store(rows->store_arg, row);
 		for (int i = 0; i < feed->n; i++)
 			evaluate_row(feed, &feed->feeders[i], &inputs[i], row);

@@ -25,15 +25,17 @@ typedef struct GpucolFeedRows
 								 * then in the second, ... */
 	uint32		nsets;
 	uint32		ngroups;		/* so far */
+	const bool *pass;			/* rows that are fed, the others have no groups; NULL: all */
 } GpucolFeedRows;
 
 /*
  * Prepare, in the current memory context, for the aggregates of a plan that feeds;
- * `econtext` evaluates what PostgreSQL evaluates.  Raises an error where the user may
+ * `econtext` evaluates what PostgreSQL evaluates over columns of `desc`, of each of which up
+ * to so many bytes are remembered.  Raises an error where the user may
  * not call one of them.
  */
 extern GpucolFeed *gpucol_feed_create(const GpucolGroupPlan *plan, PlanState *parent,
-									  ExprContext *econtext);
+									  TupleDesc desc, ExprContext *econtext, Size most_remembered);
 
 /* Bytes that so many rows may take beside what their values point to. */
 extern Size gpucol_feed_room(const GpucolFeed *feed, uint64 nrows);

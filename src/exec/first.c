@@ -136,13 +136,13 @@ static bool
 numeric_constant(const Node *node, int scale, Bound *bound)
 {
 	const Const *constant = (const Const *) node;
-	GpucolNumericShape shape;
+	GpucolNumericDigits counted;
 	Datum		product;
 
 	if (!IsA(node, Const) || constant->constisnull || constant->consttype != NUMERICOID)
 		return false;
-	gpucol_typemap_numeric_shape(constant->constvalue, &shape);
-	if (!shape.finite || shape.whole + scale > 17)
+	gpucol_typemap_numeric_digits(constant->constvalue, &counted);
+	if (!counted.finite || counted.whole + scale > 17)
 		return false;
 	product = DirectFunctionCall2(numeric_mul, constant->constvalue,
 								  gpucol_typemap_numeric(gpucol_lower_power10(scale), 0));

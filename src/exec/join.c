@@ -8,6 +8,9 @@
  * back to its ordinary plan, initialised only then: so it finds out before whether
  * engines compute with every value that the flowing rows have.
  *
+ * Conditions that no engine knows are the node's own qual, over columns of which some stand
+ * behind those that it delivers; the ordinary plan has tested them, and lacks those columns.
+ *
  * Below Sort and Limit it drops rows that cannot be among the first (topn_stream.c).
  *
  *-------------------------------------------------------------------------
@@ -146,7 +149,7 @@ join_begin(CustomScanState *node, EState *estate, int eflags)
 	state->columns = list_truncate(list_copy(above), state->ncolumns);
 	gpucol_topn_stream_init(&state->top, list_copy_tail(above, state->ncolumns),
 							lsecond(cscan->custom_private));
-	gpucol_check_rights(linitial(cscan->custom_plans));
+	gpucol_check_rights(linitial(cscan->custom_plans), eflags);
 	state->eflags = eflags;
 	gpucol_replay_init(&state->replay, eflags);
 	/* the ordinary plan may deliver slots that are still to be deformed */
@@ -233,6 +236,7 @@ begin_fallback(GpucolJoinState *state)
 	gpucol_run_end(&state->exec);
 	state->fallback = ExecInitNode(linitial(cscan->custom_plans), estate, state->eflags);
 	state->css.custom_ps = lcons(state->fallback, state->css.custom_ps);
+	state->css.ss.ps.qual = NULL;
 	MemoryContextSwitchTo(old);
 }
 
@@ -243,13 +247,16 @@ next_plain(ScanState *node)
 	GpucolJoinState *state = (GpucolJoinState *) node;
 	TupleTableSlot *slot = node->ss_ScanTupleSlot;
 	TupleTableSlot *from = ExecProcNode(state->fallback);
+	int			ncolumns;
 
 	ExecClearTuple(slot);
 	if (TupIsNull(from))
 		return slot;
 	slot_getallattrs(from);
-	memcpy(slot->tts_values, from->tts_values, state->ncolumns * sizeof(Datum));
-	memcpy(slot->tts_isnull, from->tts_isnull, state->ncolumns * sizeof(bool));
+	ncolumns = Min(state->ncolumns, from->tts_tupleDescriptor->natts);
+	memcpy(slot->tts_values, from->tts_values, ncolumns * sizeof(Datum));
+	memcpy(slot->tts_isnull, from->tts_isnull, ncolumns * sizeof(bool));
+	memset(slot->tts_isnull + ncolumns, true, (state->ncolumns - ncolumns) * sizeof(bool));
 	return ExecStoreVirtualTuple(slot);
 }
 

@@ -191,14 +191,14 @@ typedef struct Digits
 static void
 note_digits(Digits *digits, Datum value)
 {
-	GpucolNumericShape shape;
+	GpucolNumericDigits counted;
 
-	gpucol_typemap_numeric_shape(value, &shape);
-	digits->finite &= shape.finite;
-	digits->alike &= !digits->any || shape.shown == digits->shown;
-	digits->shown = Max(digits->shown, shape.shown);
-	digits->fraction = Max(digits->fraction, shape.fraction);
-	digits->whole = Max(digits->whole, shape.whole);
+	gpucol_typemap_numeric_digits(value, &counted);
+	digits->finite &= counted.finite;
+	digits->alike &= !digits->any || counted.shown == digits->shown;
+	digits->shown = Max(digits->shown, counted.shown);
+	digits->fraction = Max(digits->fraction, counted.fraction);
+	digits->whole = Max(digits->whole, counted.whole);
 	digits->any = true;
 }
 

@@ -39,11 +39,16 @@
 
 #include "exec/feed.h"
 #include "exec/item_table.h"
+#include "exec/memo.h"
 #include "exec/regroup.h"
 #include "exec/result.h"
 #include "kernel/agg_state.h"
 #include "kernel/bytes_order.h"
 #include "service/memory.h"
+
+/* What is remembered of PostgreSQL's expressions takes a share of the memory, and so much at most. */
+#define MOST_REMEMBERED		((Size) 32 * 1024 * 1024)
+#define REMEMBERED_SHARE	4
 
 /* The values of one type that are looked up. */
 typedef struct Domain
@@ -59,7 +64,7 @@ typedef struct Domain
 typedef struct HostAgg
 {
 	const GpucolFinal *final;
-	ExprState  *arg;
+	GpucolMemo *arg;
 	Domain		domain;			/* DISTINCT: how values are looked up */
 	FmgrInfo	compare;		/* EXTREME */
 	GpucolItemTable table;			/* DISTINCT: items are pairs (group, value) */
@@ -75,7 +80,9 @@ struct GpucolRegroup
 	GpucolMeter meter;			/* of the context */
 	ExprContext *econtext;
 	TupleTableSlot *slot;		/* a row of the table: the base columns */
-	ExprState **key_states;		/* by key; NULL: the engine's output */
+	GpucolMemo **key_states;	/* by key; NULL: the engine's output */
+	GpucolMemo **tests;			/* by condition that PostgreSQL tests */
+	Size		most_remembered;	/* bytes of each of these */
 	Domain	   *domains;		/* by key */
 	GpucolOutput *key_outputs;	/* by key, where it is the engine's */
 	GpucolOutput *base_outputs;
@@ -254,7 +261,7 @@ advance_host(GpucolRegroup *r, HostAgg *host, uint32 group, const GpucolAggState
 	if (rows == 0)
 		return true;			/* FILTER let none of its rows pass */
 	old = MemoryContextSwitchTo(r->econtext->ecxt_per_tuple_memory);
-	value = ExecEvalExpr(host->arg, r->econtext, &isnull);
+	value = gpucol_memo_eval(host->arg, r->econtext, &isnull);
 	MemoryContextSwitchTo(old);
 	if (isnull)
 		return true;
@@ -383,6 +390,12 @@ make_econtext(EState *estate)
 	return econtext;
 }
 
+static GpucolMemo *
+init_memo(GpucolRegroup *r, Expr *expr)
+{
+	return gpucol_memo_create(expr, &r->exec->node->ss.ps, r->exec->desc, r->most_remembered);
+}
+
 static void
 init_key(GpucolRegroup *r, int i)
 {
@@ -392,7 +405,7 @@ init_key(GpucolRegroup *r, int i)
 	init_domain(&r->domains[i], exprType(expr), exprCollation(expr));
 	if (key->output < 0)
 	{
-		r->key_states[i] = ExecInitExpr(key->expr, &r->exec->node->ss.ps);
+		r->key_states[i] = init_memo(r, key->expr);
 		return;
 	}
 	gpucol_output_init(&r->key_outputs[i], exprType(expr), exprTypmod(expr),
@@ -411,7 +424,7 @@ init_host(GpucolRegroup *r, int i)
 	if (final->host == GPUCOL_HOST_NONE || final->host == GPUCOL_HOST_FED)
 		return;
 	type = exprType((Node *) final->arg);
-	host->arg = ExecInitExpr(final->arg, &r->exec->node->ss.ps);
+	host->arg = init_memo(r, final->arg);
 	get_typlenbyval(type, &host->domain.typlen, &host->domain.typbyval);
 	if (final->host == GPUCOL_HOST_DISTINCT)
 		init_domain(&host->domain, type, final->collation);
@@ -471,13 +484,18 @@ create(GpucolExec *exec, const GpucolGroupPlan *plan)
 	r->context = CurrentMemoryContext;
 	r->econtext = make_econtext(exec->node->ss.ps.state);
 	r->slot = MakeSingleTupleTableSlot(CreateTupleDescCopy(exec->desc), &TTSOpsVirtual);
-	r->key_states = palloc0(Max(plan->nkeys, 1) * sizeof(ExprState *));
+	r->key_states = palloc0(Max(plan->nkeys, 1) * sizeof(GpucolMemo *));
+	r->tests = palloc0(Max(list_length(plan->tests), 1) * sizeof(GpucolMemo *));
+	r->most_remembered = Min(MOST_REMEMBERED, gpucol_budget_left(gpucol_run_budget(exec)) / REMEMBERED_SHARE) /
+		(plan->nkeys + plan->naggs + list_length(plan->tests) + 1);
 	r->domains = palloc0(Max(plan->nkeys, 1) * sizeof(Domain));
 	r->key_outputs = palloc0(Max(plan->nkeys, 1) * sizeof(GpucolOutput));
 	r->base_outputs = palloc0(Max(plan->nbase, 1) * sizeof(GpucolOutput));
 	r->hosts = palloc0(Max(plan->naggs, 1) * sizeof(HostAgg));
 	for (int i = 0; i < plan->nkeys; i++)
 		init_key(r, i);
+	for (int i = 0; i < list_length(plan->tests); i++)
+		r->tests[i] = init_memo(r, list_nth(plan->tests, i));
 	for (int i = 0; i < plan->nbase; i++)
 	{
 		Form_pg_attribute att = TupleDescAttr(exec->desc, plan->base[i].attnum - 1);
@@ -488,7 +506,7 @@ create(GpucolExec *exec, const GpucolGroupPlan *plan)
 	for (int i = 0; i < plan->naggs; i++)
 		init_host(r, i);
 	if (plan->feeding)
-		r->feed = gpucol_feed_create(plan, &exec->node->ss.ps, r->econtext);
+		r->feed = gpucol_feed_create(plan, &exec->node->ss.ps, exec->desc, r->econtext, r->most_remembered);
 	init_sets(r);
 	gpucol_meter_open(&r->meter, r->context, gpucol_memory_open(0, gpucol_run_budget(exec)));
 	return r;
@@ -557,14 +575,47 @@ typedef struct KeyValues
 	bool	   *isnull;
 } KeyValues;
 
-/* The keys of one of the engine's groups or rows, and their hashes in r->key_hashes. */
-static void
+/* Does the stored one of the engine's groups or rows pass the conditions that PostgreSQL tests? */
+static bool
+passes(GpucolRegroup *r)
+{
+	MemoryContext old = MemoryContextSwitchTo(r->econtext->ecxt_per_tuple_memory);
+	bool		ok = true;
+
+	for (int i = 0; i < list_length(r->plan->tests) && ok; i++)
+	{
+		bool		isnull;
+
+		ok = DatumGetBool(gpucol_memo_eval(r->tests[i], r->econtext, &isnull)) && !isnull;
+	}
+	MemoryContextSwitchTo(old);
+	return ok;
+}
+
+/* The value of a key that PostgreSQL evaluates. */
+static Datum
+evaluate_key(GpucolRegroup *r, int i, bool *isnull)
+{
+	MemoryContext old = MemoryContextSwitchTo(r->econtext->ecxt_per_tuple_memory);
+	Datum		value = gpucol_memo_eval(r->key_states[i], r->econtext, isnull);
+
+	MemoryContextSwitchTo(old);
+	return value;
+}
+
+/*
+ * The keys of one of the engine's groups or rows, and their hashes in r->key_hashes; false where
+ * a condition leaves it out.
+ */
+static bool
 find_keys(GpucolRegroup *r, const Column *keys, const Column *base, uint32 row, KeyValues *k)
 {
 	k->values = k->room;
 	k->isnull = k->null_room;
 	ResetExprContext(r->econtext);
 	store_base(r, base, row);
+	if (!passes(r))
+		return false;
 	if (r->plan->nkeys > INDEX_MAX_KEYS)
 	{
 		k->values = MemoryContextAlloc(r->econtext->ecxt_per_tuple_memory,
@@ -574,7 +625,7 @@ find_keys(GpucolRegroup *r, const Column *keys, const Column *base, uint32 row, 
 	for (int i = 0; i < r->plan->nkeys; i++)
 	{
 		if (r->key_states[i] != NULL)
-			k->values[i] = ExecEvalExprSwitchContext(r->key_states[i], r->econtext, &k->isnull[i]);
+			k->values[i] = evaluate_key(r, i, &k->isnull[i]);
 		else
 		{
 			k->values[i] = keys[i].values[row];
@@ -583,6 +634,7 @@ find_keys(GpucolRegroup *r, const Column *keys, const Column *base, uint32 row, 
 		if (!k->isnull[i])
 			r->key_hashes[i] = hash_value(&r->domains[i], k->values[i]);
 	}
+	return true;
 }
 
 /* Join one of the engine's groups to its group in each set; false beyond int128. */
@@ -595,7 +647,8 @@ join_group(GpucolRegroup *r, const Column *keys, const Column *base,
 
 	if (r->plan->rows >= 0 && from[r->plan->rows].count == 0)
 		return true;
-	find_keys(r, keys, base, row, &k);
+	if (!find_keys(r, keys, base, row, &k))
+		return true;
 	for (uint32 set = 0; set < r->nsets; set++)
 	{
 		if (!add_states(r, find_group(r, set, k.values, nulls_in_set(r, set, k.isnull)), from))
@@ -625,15 +678,24 @@ feed_batch(GpucolRegroup *r, const Column *keys, const Column *base, const Gpuco
 {
 	uint32	   *groups = palloc((Size) r->nsets * Max(result->nrows, 1) * sizeof(uint32));
 	RowBatch	batch = {r, base};
-	GpucolFeedRows rows = {result, store_row, &batch, groups, r->nsets, 0};
+	bool		tests = r->plan->tests != NIL;
+	bool	   *pass = tests ? palloc(Max(result->nrows, 1)) : NULL;
+	GpucolFeedRows rows = {result, store_row, &batch, groups, r->nsets, 0, pass};
 	MemoryContext old = CurrentMemoryContext;
 	KeyValues	k;
 
 	for (uint32 row = 0; row < result->nrows; row++)
 	{
 		MemoryContextSwitchTo(r->context);
-		if (row == 0 || r->plan->nkeys > 0)
-			find_keys(r, keys, base, row, &k);
+		if (row == 0 || r->plan->nkeys > 0 || tests)
+		{
+			bool		ok = find_keys(r, keys, base, row, &k);
+
+			if (tests)
+				pass[row] = ok;
+			if (!ok)
+				continue;
+		}
 		for (uint32 set = 0; set < r->nsets; set++)
 			groups[(Size) set * result->nrows + row] =
 				find_group(r, set, k.values, nulls_in_set(r, set, k.isnull));

@@ -8,13 +8,14 @@
  * plan of a node not before it falls back.  So a node walks that plan when it begins.
  *
  * As in PostgreSQL the functions of types, of row comparisons and of sort orders are not
- * checked, and subplans check what they call themselves.
+ * checked, those by which groups are equal are, and subplans check what they call themselves.
  *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
 
 #include "catalog/objectaccess.h"
+#include "executor/executor.h"
 #include "miscadmin.h"
 #include "nodes/nodeFuncs.h"
 #include "utils/acl.h"
@@ -60,12 +61,48 @@ check_exprs(void *exprs)
 	check_expr(exprs, NULL);
 }
 
-/* Expressions that only some nodes have. */
+/* The functions of the operators by which values are told apart. */
 static void
-check_own_exprs(Plan *plan)
+check_operators(const Oid *operators, int n)
+{
+	for (int i = 0; i < n; i++)
+		gpucol_check_right(get_opcode(operators[i]), GetUserId(), OBJECT_FUNCTION);
+}
+
+/* Those of groups; EXPLAIN makes no hash table. */
+static void
+check_groups(const Agg *agg, int eflags)
+{
+	ListCell   *lc;
+
+	if (agg->aggstrategy != AGG_HASHED || (eflags & EXEC_FLAG_EXPLAIN_ONLY) == 0)
+		check_operators(agg->grpOperators, agg->numCols);
+	foreach(lc, agg->chain)
+		check_groups(lfirst(lc), eflags);
+}
+
+/* What only some nodes have. */
+static void
+check_own(Plan *plan, int eflags)
 {
 	switch (nodeTag(plan))
 	{
+		case T_Agg:
+			check_groups((Agg *) plan, eflags);
+			break;
+		case T_Group:
+			check_operators(((Group *) plan)->grpOperators, ((Group *) plan)->numCols);
+			break;
+		case T_Unique:
+			check_operators(((Unique *) plan)->uniqOperators, ((Unique *) plan)->numCols);
+			break;
+		case T_SetOp:
+			check_operators(gpucol_compat_setop_operators((SetOp *) plan),
+							gpucol_compat_setop_noperators((SetOp *) plan));
+			break;
+		case T_RecursiveUnion:
+			check_operators(((RecursiveUnion *) plan)->dupOperators, ((RecursiveUnion *) plan)->numCols);
+			break;
 		case T_Result:
 			check_exprs(((Result *) plan)->resconstantqual);
 			break;
@@ -107,6 +144,8 @@ check_own_exprs(Plan *plan)
 			check_exprs(((Limit *) plan)->limitCount);
 			break;
 		case T_WindowAgg:
+			check_operators(((WindowAgg *) plan)->partOperators, ((WindowAgg *) plan)->partNumCols);
+			check_operators(((WindowAgg *) plan)->ordOperators, ((WindowAgg *) plan)->ordNumCols);
 			check_exprs(((WindowAgg *) plan)->startOffset);
 			check_exprs(((WindowAgg *) plan)->endOffset);
 			break;
@@ -125,11 +164,11 @@ check_plan(Plan *plan, void *context)
 	gpucol_plan_walk(plan, check_plan, context);
 	check_exprs(plan->targetlist);
 	check_exprs(plan->qual);
-	check_own_exprs(plan);
+	check_own(plan, *(const int *) context);
 }
 
 void
-gpucol_check_rights(Plan *ordinary)
+gpucol_check_rights(Plan *ordinary, int eflags)
 {
-	check_plan(ordinary, NULL);
+	check_plan(ordinary, &eflags);
 }

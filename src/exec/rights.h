@@ -15,9 +15,9 @@
 
 /*
  * Raise PostgreSQL's error unless the user may call every function of an ordinary plan, which
- * is initialised only if the node falls back to it.
+ * is initialised only if the node falls back to it; eflags are those that the node begins with.
  */
-extern void gpucol_check_rights(Plan *ordinary);
+extern void gpucol_check_rights(Plan *ordinary, int eflags);
 
 /* The same of one function, called by such a user: the error names the kind of object. */
 extern void gpucol_check_right(Oid function, Oid user, ObjectType type);

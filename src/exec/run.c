@@ -738,7 +738,7 @@ judge(const GpucolExec *exec, GpucolStatus status)
 static GpucolStatus
 next_batch(GpucolExec *exec, GpucolResult *result)
 {
-	const char *why;
+	const char *why = NULL;
 	GpucolStatus status;
 
 	memset(result, 0, sizeof(*result));

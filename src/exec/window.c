@@ -72,7 +72,7 @@ window_begin(CustomScanState *node, EState *estate, int eflags)
 	GpucolWindowState *state = (GpucolWindowState *) node;
 	TupleTableSlot *slot = node->ss.ss_ScanTupleSlot;
 
-	gpucol_check_rights(linitial(((CustomScan *) node->ss.ps.plan)->custom_plans));
+	gpucol_check_rights(linitial(((CustomScan *) node->ss.ps.plan)->custom_plans), eflags);
 	state->eflags = eflags;
 	/* the ordinary plan may deliver slots that are still to be deformed */
 	node->ss.ps.resultopsfixed = false;

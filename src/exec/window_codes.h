@@ -28,10 +28,10 @@ typedef struct GpucolWindowCodes
 static inline int
 gpucol_window_scale(Datum value)
 {
-	GpucolNumericShape shape;
+	GpucolNumericDigits counted;
 
-	gpucol_typemap_numeric_shape(value, &shape);
-	return shape.finite ? shape.shown : -1;
+	gpucol_typemap_numeric_digits(value, &counted);
+	return counted.finite ? counted.shown : -1;
 }
 
 /* Make the codes of an input; false where memory does not suffice. */

@@ -364,6 +364,12 @@ typedef struct GpucolHost
 	/* Compare two values by order `order`: < 0, 0 or > 0.  NULL: there are none. */
 	int			(*compare) (void *context, int order, const GpucolBytes *a,
 							const GpucolBytes *b);
+
+	/*
+	 * May any thread ask `test` for host predicate `id`, several at once?  It does not
+	 * longjmp then.  No callback: the main thread alone may.
+	 */
+	bool		(*any_thread) (void *context, int id);
 } GpucolHost;
 
 #endif							/* GPUCOL_KERNEL_PROGRAM_H */

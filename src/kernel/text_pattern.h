@@ -10,7 +10,8 @@
  *	  tail		plain bytes, then perhaps anything
  *
  * Of the ways to match a text as a whole, the longest head counts, then the longest group:
- * what PostgreSQL does where all quantifiers are greedy.  Sets hold all bytes of
+ * what PostgreSQL does where all quantifiers are greedy.  Without ^ the first place counts where
+ * there is a match; then, and without $, no piece is optional.  Sets hold all bytes of
  * characters beyond ASCII, or none, so that bytes stand for characters.
  *
  * Bytes of such a value are in the d of consecutive constants of class D, 16 in each.
@@ -34,7 +35,8 @@ typedef struct GpucolTextPattern
 	uint8_t		least;			/* characters of the group: 0 or 1 */
 	uint8_t		rest;			/* after the tail anything may follow */
 	uint8_t		ntail;			/* bytes */
-	uint8_t		unused[3];
+	uint8_t		anywhere;		/* the head may begin behind the text's beginning: it is one piece or none */
+	uint8_t		unused[2];
 	uint8_t		pieces[GPUCOL_PATTERN_PIECES];	/* bytes of each piece */
 	uint8_t		head[GPUCOL_PATTERN_HEAD];	/* of all pieces */
 	uint8_t		tail[GPUCOL_PATTERN_TAIL + 1];

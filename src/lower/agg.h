@@ -152,6 +152,9 @@ typedef struct GpucolGroupPlan
 	GpucolGroupSets sets;
 	int			naggs;
 	GpucolFinal *finals;
+	List	   *tests;			/* conditions that PostgreSQL tests on the engine's groups; or
+								 * on its rows, of which it delivers nothing but columns
+								 * then, as a condition might hide an error */
 	int			nbase;
 	GpucolBaseColumn *base;
 	int64	   *units;			/* by attribute number - 1: GpucolBaseColumn.unit, as fine as
@@ -177,13 +180,20 @@ typedef enum GpucolGroupShare
 } GpucolGroupShare;
 
 /*
- * lower/group.c: lower keys (List of Expr) and aggregates (List of Aggref).  What no
- * engine computes is left to the executor where `share` lets it; else false with
- * l->reason.  The same with grouping sets, which need it.
+ * lower/group.c: lower keys (List of Expr) and aggregates (List of Aggref) of the rows that
+ * pass `tests`, too (List of Expr), which the executor tests.  What no engine computes is
+ * left to the executor where `share` lets it; else false with l->reason.  The same with
+ * grouping sets, which need it.
  */
-extern bool gpucol_lower_grouping(GpucolLower *l, List *keys, List *aggs,
+extern bool gpucol_lower_grouping(GpucolLower *l, List *keys, List *aggs, List *tests,
 								  const GpucolGroupSets *sets, GpucolGroupShare share,
 								  GpucolGroupPlan *plan);
+
+/*
+ * May the engine compute its keys and aggregates for rows that PostgreSQL's tests leave out
+ * afterwards, in a query before planning's end?
+ */
+extern bool gpucol_lower_grouping_harmless(Query *query, const GpucolGroupPlan *plan, List *aggs);
 
 /* lower/agg.c: add the states of one aggregate */
 extern bool gpucol_lower_aggref(GpucolLower *l, Aggref *agg, GpucolFinal *final);

@@ -413,6 +413,16 @@ gpucol_coarse_unit(TupleDesc desc, Expr *expr, AttrNumber attnum)
 /*
  * Make a timestamp a multiple of a unit, the one before.
  */
+int64
+gpucol_coarse_cut(int64 value, int64 unit)
+{
+	int64		rest = value % unit;
+
+	if (value < FIRST_COARSE || value >= END_COARSE)
+		return value;
+	return value - (rest < 0 ? rest + unit : rest);
+}
+
 void
 gpucol_coarse_lower(GpucolLower *l, int64 unit, GpucolValue *v)
 {

@@ -319,7 +319,7 @@ gpucol_lower_apply(GpucolLower *l, const GpucolFunction *f, GpucolValue *args,
 
 /* Operators and functions. */
 static bool
-lower_function(GpucolLower *l, Oid funcid, List *args, GpucolValue *out)
+lower_function(GpucolLower *l, Oid funcid, List *args, Oid collation, GpucolValue *out)
 {
 	const GpucolFunction *f = gpucol_lower_function(funcid);
 	GpucolValue values[2];
@@ -333,7 +333,7 @@ lower_function(GpucolLower *l, Oid funcid, List *args, GpucolValue *out)
 	ok = gpucol_lower_text(l, funcid, args, &matched, out);
 	if (matched)
 		return ok;
-	ok = gpucol_lower_compare_texts(l, funcid, args, values, &matched, out);
+	ok = gpucol_lower_compare_texts(l, funcid, args, collation, values, &matched, out);
 	if (matched)
 		return ok;
 	ok = gpucol_lower_shift(l, funcid, args, &matched, out);
@@ -461,7 +461,7 @@ lower_equality(GpucolLower *l, OpExpr *op, GpucolValue *args, uint16 *reg)
 	GpucolValue result;
 	bool		texts;
 
-	if (gpucol_lower_compare_texts(l, op->opfuncid, op->args, args, &texts, &result))
+	if (gpucol_lower_compare_texts(l, op->opfuncid, op->args, op->inputcollid, args, &texts, &result))
 	{
 		*reg = result.reg;
 		return true;
@@ -772,11 +772,11 @@ lower_node(GpucolLower *l, Expr *expr, GpucolValue *out)
 		case T_Var:
 			return lower_var(l, (Var *) expr, out);
 		case T_OpExpr:
-			return lower_function(l, ((OpExpr *) expr)->opfuncid,
-								  ((OpExpr *) expr)->args, out);
+			return lower_function(l, ((OpExpr *) expr)->opfuncid, ((OpExpr *) expr)->args,
+								  ((OpExpr *) expr)->inputcollid, out);
 		case T_FuncExpr:
-			return lower_function(l, ((FuncExpr *) expr)->funcid,
-								  ((FuncExpr *) expr)->args, out);
+			return lower_function(l, ((FuncExpr *) expr)->funcid, ((FuncExpr *) expr)->args,
+								  ((FuncExpr *) expr)->inputcollid, out);
 		case T_BoolExpr:
 			if (((BoolExpr *) expr)->boolop == NOT_EXPR)
 				return lower_not(l, linitial(((BoolExpr *) expr)->args), out);

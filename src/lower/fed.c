@@ -56,7 +56,7 @@ lower_arg(GpucolLower *l, GpucolGroupPlan *plan, GpucolFedArg *arg)
 	if (l->conditional == 0 && find_output(plan, arg))
 		return true;
 	arg->output = l->nkeys;
-	if (gpucol_lower_output(l, arg->expr, &arg->value))
+	if ((plan->tests == NIL || IsA(arg->expr, Var)) && gpucol_lower_output(l, arg->expr, &arg->value))
 		return true;
 	arg->output = -1;
 	return gpucol_lower_bases(l, plan, arg->expr);
@@ -97,7 +97,7 @@ lower_filtered(GpucolLower *l, GpucolGroupPlan *plan, GpucolFed *fed)
 	filter->output = -1;
 	if (filter->expr == NULL)
 		return lower_args(l, plan, fed, false);
-	if (!gpucol_lower_expr(l, filter->expr, &filter->value) ||
+	if (plan->tests != NIL || !gpucol_lower_expr(l, filter->expr, &filter->value) ||
 		filter->value.cls != GPUCOL_CLASS_B)
 		return gpucol_lower_bases(l, plan, filter->expr) && lower_args(l, plan, fed, true);
 	filter->output = l->nkeys;

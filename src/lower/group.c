@@ -23,6 +23,12 @@
  * then the program is a scan that delivers what keys and arguments are made of, and the
  * executor advances every aggregate of the node row by row (exec/feed.c).
  *
+ * A condition that no engine computes, or only with errors that an order of conditions would
+ * hide, PostgreSQL tests likewise: once for each of the engine's groups, or on the rows that
+ * are fed.  What the engine computes of those that it leaves out must raise no error: the
+ * planner sees to it that it is harmless, or that rows are fed, of which the engine delivers
+ * columns only.
+ *
  * Counting distinct values is the one thing that groups joined later cannot add
  * up; where the engine's groups are finer than the keys, that is the executor's
  * too.
@@ -42,6 +48,7 @@
 
 #include "lower/agg.h"
 #include "lower/coarse.h"
+#include "lower/harmless_query.h"
 
 /* Something that only the expression's Vars and parameters determine? */
 static bool
@@ -289,12 +296,15 @@ lower_labels(GpucolLower *l, GpucolGroupKey *key)
 
 /* Lower a key for the engine. */
 static bool
-lower_key(GpucolLower *l, GpucolGroupKey *key)
+lower_key(GpucolLower *l, const GpucolGroupPlan *plan, GpucolGroupKey *key)
 {
 	GpucolLower mark = *l;
 
-	key->output = l->nkeys;
+	key->output = -1;
 	key->labels = NULL;
+	if (plan->tests != NIL && plan->feeding && !IsA(key->expr, Var))
+		return false;
+	key->output = l->nkeys;
 	if (gpucol_lower_output(l, key->expr, &key->value) &&
 		(key->value.cls != GPUCOL_CLASS_S || gpucol_lower_check_bytewise(l, key->expr)))
 		return true;
@@ -324,7 +334,7 @@ lower_keys(GpucolLower *l, bool may_regroup, GpucolGroupPlan *plan)
 {
 	for (int i = 0; i < plan->nkeys; i++)
 	{
-		if (!lower_key(l, &plan->keys[i]) &&
+		if (!lower_key(l, plan, &plan->keys[i]) &&
 			(!may_regroup || !check_host(l, plan->keys[i].expr)))
 			return gpucol_lower_decline(l, "group key: %s", l->reason);
 	}
@@ -332,6 +342,22 @@ lower_keys(GpucolLower *l, bool may_regroup, GpucolGroupPlan *plan)
 	{
 		if (plan->keys[i].output < 0 && !add_bases(l, plan, plan->keys[i].expr))
 			return false;
+	}
+	return true;
+}
+
+/* Have the engine deliver what conditions that PostgreSQL tests are about. */
+static bool
+lower_tests(GpucolLower *l, GpucolGroupPlan *plan)
+{
+	ListCell   *lc;
+
+	foreach(lc, plan->tests)
+	{
+		if (!contain_var_clause(lfirst(lc)))
+			return gpucol_lower_decline(l, "condition: it is about no column");
+		if (!add_bases(l, plan, lfirst(lc)))
+			return gpucol_lower_decline(l, "condition: %s", l->reason);
 	}
 	return true;
 }
@@ -437,8 +463,8 @@ number_states(GpucolLower *l, GpucolGroupPlan *plan)
  * Lower keys and aggregates.
  */
 bool
-gpucol_lower_grouping(GpucolLower *l, List *keys, List *aggs, const GpucolGroupSets *sets,
-					  GpucolGroupShare share, GpucolGroupPlan *plan)
+gpucol_lower_grouping(GpucolLower *l, List *keys, List *aggs, List *tests,
+					  const GpucolGroupSets *sets, GpucolGroupShare share, GpucolGroupPlan *plan)
 {
 	bool		may_regroup = share != GPUCOL_GROUP_NOTHING;
 	GpucolLower start = *l;
@@ -446,10 +472,11 @@ gpucol_lower_grouping(GpucolLower *l, List *keys, List *aggs, const GpucolGroupS
 
 	memset(plan, 0, sizeof(*plan));
 	plan->sets = *sets;
+	plan->tests = tests;
 	plan->feeding = share == GPUCOL_GROUP_FEED;
-	plan->regroup = sets->sets != NIL;
+	plan->regroup = sets->sets != NIL || tests != NIL;
 	if (plan->regroup && !may_regroup)
-		return gpucol_lower_decline(l, "grouping sets");
+		return gpucol_lower_decline(l, tests != NIL ? "conditions that PostgreSQL tests" : "grouping sets");
 	plan->nkeys = list_length(keys);
 	plan->naggs = list_length(aggs);
 	plan->keys = palloc0(Max(plan->nkeys, 1) * sizeof(GpucolGroupKey));
@@ -467,7 +494,8 @@ gpucol_lower_grouping(GpucolLower *l, List *keys, List *aggs, const GpucolGroupS
 		plan->nbase = plan->nhost = 0;
 		plan->again = false;
 		l->parts = !l->no_extremes;
-		if (!lower_keys(l, may_regroup, plan) || !lower_aggs(l, aggs, may_regroup, plan))
+		if (!lower_keys(l, may_regroup, plan) || !lower_tests(l, plan) ||
+			!lower_aggs(l, aggs, may_regroup, plan))
 			return false;
 		l->parts = false;
 	} while (plan->again);
@@ -475,5 +503,47 @@ gpucol_lower_grouping(GpucolLower *l, List *keys, List *aggs, const GpucolGroupS
 		return false;
 	count_rows(l, plan);
 	number_states(l, plan);
+	return true;
+}
+
+/* May an expression be computed for any row? */
+static bool
+is_harmless(Query *query, Expr *expr)
+{
+	return expr == NULL || IsA(expr, Var) || gpucol_harmless_expr(query, expr) == NULL;
+}
+
+/* May the engine compute what it does of an aggregate? */
+static bool
+is_harmless_aggregate(Query *query, const GpucolFinal *final, const Aggref *agg)
+{
+	bool		counts;
+	ListCell   *lc;
+
+	if (!is_harmless(query, agg->aggfilter))
+		return false;
+	if (final->host != GPUCOL_HOST_NONE)
+		return true;
+	foreach(lc, agg->args)
+	{
+		if (!is_harmless(query, lfirst_node(TargetEntry, lc)->expr))
+			return false;
+	}
+	return gpucol_harmless_aggregate(agg->aggfnoid, &counts);
+}
+
+bool
+gpucol_lower_grouping_harmless(Query *query, const GpucolGroupPlan *plan, List *aggs)
+{
+	for (int i = 0; i < plan->nkeys; i++)
+	{
+		if (plan->keys[i].output >= 0 && !is_harmless(query, plan->keys[i].expr))
+			return false;
+	}
+	for (int i = 0; i < plan->naggs; i++)
+	{
+		if (!is_harmless_aggregate(query, &plan->finals[i], list_nth_node(Aggref, aggs, i)))
+			return false;
+	}
 	return true;
 }

@@ -16,7 +16,8 @@
  *	  the pattern		of LIKE and of regular expressions must be constant and valid:
  *						a regular expression is compiled to see;
  *	  the divisor		must be a constant other than 0 and -1;
- *	  a length			of a substring must be a constant that is not negative;
+ *	  a length			of a substring must be a constant that is not negative, the number of
+ *						a field one that is not 0;
  *	  the size			no result may come near the 1 GB at which PostgreSQL gives up.
  *						Of each expression the size is bounded by the size of the value;
  *						what grows more than eightfold is declined, so that values of up
@@ -62,23 +63,24 @@
 #define ROOM_POINTERS	8.0		/* a pointer for each character */
 
 /* What a function makes of its arguments, and what may go wrong. */
-typedef enum Shape
+typedef enum Outcome
 {
-	SHAPE_UNKNOWN,
-	SHAPE_PLAIN,				/* a value of fixed size, or a short one */
-	SHAPE_PART,					/* not more than its first argument */
-	SHAPE_SUBSTRING,			/* likewise, of a length */
-	SHAPE_TRIMMED,				/* likewise, by way of pointers to characters */
-	SHAPE_CASE,					/* another case of its argument */
-	SHAPE_JOINED,				/* all its arguments */
-	SHAPE_REPLACED,				/* replace(value, from, to) */
-	SHAPE_TEXT,					/* a document's text, escaped */
-	SHAPE_LIKE,
-	SHAPE_ILIKE,
-	SHAPE_REGEX,
-	SHAPE_IREGEX,
-	SHAPE_QUOTIENT				/* of integers */
-} Shape;
+	OUTCOME_UNKNOWN,
+	OUTCOME_PLAIN,				/* a value of fixed size, or a short one */
+	OUTCOME_PART,				/* not more than its first argument */
+	OUTCOME_SUBSTRING,			/* likewise, of a length */
+	OUTCOME_FIELD,				/* likewise, by its number */
+	OUTCOME_TRIMMED,			/* likewise, by way of pointers to characters */
+	OUTCOME_CASE,				/* another case of its argument */
+	OUTCOME_JOINED,				/* all its arguments */
+	OUTCOME_REPLACED,			/* replace(value, from, to) */
+	OUTCOME_TEXT,				/* a document's text, escaped */
+	OUTCOME_LIKE,
+	OUTCOME_ILIKE,
+	OUTCOME_REGEX,
+	OUTCOME_IREGEX,
+	OUTCOME_QUOTIENT			/* of integers */
+} Outcome;
 
 /* At most each * n + fixed bytes, n being the size of the value. */
 typedef struct Bytes
@@ -152,6 +154,8 @@ static const Oid trimmed_functions[] = {
 	F_RTRIM_TEXT_TEXT
 };
 
+static const Oid field_functions[] = {F_SPLIT_PART};
+
 static const Oid case_functions[] = {F_LOWER_TEXT, F_UPPER_TEXT, F_INITCAP};
 
 static const Oid joined_functions[] = {F_TEXTCAT};
@@ -186,32 +190,33 @@ static const Oid quotient_functions[] = {
 
 /* Those that refuse non-deterministic collations, beside all that match patterns. */
 static const Oid deterministic_functions[] = {
-	F_STRPOS, F_POSITION_TEXT_TEXT, F_STARTS_WITH, F_REPLACE, F_TEXT_PATTERN_LT,
+	F_STRPOS, F_POSITION_TEXT_TEXT, F_STARTS_WITH, F_REPLACE, F_SPLIT_PART, F_TEXT_PATTERN_LT,
 	F_TEXT_PATTERN_LE, F_TEXT_PATTERN_GE, F_TEXT_PATTERN_GT, F_BPCHAR_PATTERN_LT,
 	F_BPCHAR_PATTERN_LE, F_BPCHAR_PATTERN_GE, F_BPCHAR_PATTERN_GT
 };
 
-#define LIST(shape, oids) {shape, oids, lengthof(oids)}
+#define LIST(outcome, oids) {outcome, oids, lengthof(oids)}
 
 static const struct
 {
-	Shape		shape;
+	Outcome		outcome;
 	const Oid  *oids;
 	int			n;
 }			lists[] = {
-	LIST(SHAPE_PLAIN, plain_functions),
-	LIST(SHAPE_PART, part_functions),
-	LIST(SHAPE_SUBSTRING, substring_functions),
-	LIST(SHAPE_TRIMMED, trimmed_functions),
-	LIST(SHAPE_CASE, case_functions),
-	LIST(SHAPE_JOINED, joined_functions),
-	LIST(SHAPE_REPLACED, replaced_functions),
-	LIST(SHAPE_TEXT, text_functions),
-	LIST(SHAPE_LIKE, like_functions),
-	LIST(SHAPE_ILIKE, ilike_functions),
-	LIST(SHAPE_REGEX, regex_functions),
-	LIST(SHAPE_IREGEX, iregex_functions),
-	LIST(SHAPE_QUOTIENT, quotient_functions),
+	LIST(OUTCOME_PLAIN, plain_functions),
+	LIST(OUTCOME_PART, part_functions),
+	LIST(OUTCOME_SUBSTRING, substring_functions),
+	LIST(OUTCOME_FIELD, field_functions),
+	LIST(OUTCOME_TRIMMED, trimmed_functions),
+	LIST(OUTCOME_CASE, case_functions),
+	LIST(OUTCOME_JOINED, joined_functions),
+	LIST(OUTCOME_REPLACED, replaced_functions),
+	LIST(OUTCOME_TEXT, text_functions),
+	LIST(OUTCOME_LIKE, like_functions),
+	LIST(OUTCOME_ILIKE, ilike_functions),
+	LIST(OUTCOME_REGEX, regex_functions),
+	LIST(OUTCOME_IREGEX, iregex_functions),
+	LIST(OUTCOME_QUOTIENT, quotient_functions),
 };
 
 static bool
@@ -225,31 +230,31 @@ is_listed(const Oid *oids, int n, Oid funcid)
 	return false;
 }
 
-static Shape
-shape_of(Oid funcid)
+static Outcome
+outcome_of(Oid funcid)
 {
 	for (int i = 0; i < (int) lengthof(lists); i++)
 	{
 		if (is_listed(lists[i].oids, lists[i].n, funcid))
-			return lists[i].shape;
+			return lists[i].outcome;
 	}
-	return SHAPE_UNKNOWN;
+	return OUTCOME_UNKNOWN;
 }
 
 /* Does a function make more bytes than it is given, or need more on the way? */
 static bool
 function_grows(Oid funcid, void *context pg_attribute_unused())
 {
-	switch (shape_of(funcid))
+	switch (outcome_of(funcid))
 	{
-		case SHAPE_TRIMMED:
-		case SHAPE_CASE:
-		case SHAPE_JOINED:
-		case SHAPE_REPLACED:
-		case SHAPE_TEXT:
-		case SHAPE_ILIKE:
-		case SHAPE_REGEX:
-		case SHAPE_IREGEX:
+		case OUTCOME_TRIMMED:
+		case OUTCOME_CASE:
+		case OUTCOME_JOINED:
+		case OUTCOME_REPLACED:
+		case OUTCOME_TEXT:
+		case OUTCOME_ILIKE:
+		case OUTCOME_REGEX:
+		case OUTCOME_IREGEX:
 			return true;
 		default:
 			return false;
@@ -273,7 +278,7 @@ gpucol_harmless_grows(Node *node)
 bool
 gpucol_harmless_function(Oid funcid)
 {
-	return shape_of(funcid) == SHAPE_PLAIN &&
+	return outcome_of(funcid) == OUTCOME_PLAIN &&
 		!is_listed(deterministic_functions, lengthof(deterministic_functions), funcid);
 }
 
@@ -319,7 +324,7 @@ check_regex_pattern(GpucolLower *l, const char *data, int len, int flags, Oid co
 
 /* Can every value be matched against this pattern? */
 static bool
-check_pattern(GpucolLower *l, Shape shape, Oid collation, Datum pattern)
+check_pattern(GpucolLower *l, Outcome outcome, Oid collation, Datum pattern)
 {
 	text	   *chars = DatumGetTextPP(pattern);
 	char	   *data = VARDATA_ANY(chars);
@@ -327,15 +332,15 @@ check_pattern(GpucolLower *l, Shape shape, Oid collation, Datum pattern)
 
 	if (len > MAX_PATTERN)
 		return gpucol_lower_decline(l, "pattern is longer than %d bytes", MAX_PATTERN);
-	if (shape == SHAPE_LIKE || shape == SHAPE_ILIKE)
+	if (outcome == OUTCOME_LIKE || outcome == OUTCOME_ILIKE)
 		return check_like_pattern(l, data, len);
-	return check_regex_pattern(l, data, len, shape == SHAPE_IREGEX ? REG_ADVANCED | REG_ICASE :
+	return check_regex_pattern(l, data, len, outcome == OUTCOME_IREGEX ? REG_ADVANCED | REG_ICASE :
 							   REG_ADVANCED, collation);
 }
 
 /* The same of a pattern that is an expression, or of an array of patterns. */
 static bool
-check_patterns(GpucolLower *l, Shape shape, Oid collation, Expr *pattern, bool is_array)
+check_patterns(GpucolLower *l, Outcome outcome, Oid collation, Expr *pattern, bool is_array)
 {
 	Datum		value;
 	bool		isnull;
@@ -350,12 +355,12 @@ check_patterns(GpucolLower *l, Shape shape, Oid collation, Expr *pattern, bool i
 	if (!gpucol_lower_eval(l, pattern, &value, &isnull) || isnull)
 		return true;
 	if (!is_array)
-		return check_pattern(l, shape, collation, value);
+		return check_pattern(l, outcome, collation, value);
 	deconstruct_array(DatumGetArrayTypeP(value), TEXTOID, -1, false, TYPALIGN_INT,
 					  &elements, &nulls, &n);
 	for (int i = 0; i < n; i++)
 	{
-		if (!nulls[i] && !check_pattern(l, shape, collation, elements[i]))
+		if (!nulls[i] && !check_pattern(l, outcome, collation, elements[i]))
 			return false;
 	}
 	return true;
@@ -410,39 +415,40 @@ replaced_bytes(GpucolLower *l, List *args, const Bytes *sizes, Bytes *bytes)
 
 /* The size of a function's result, from those of its first three arguments. */
 static bool
-result_bytes(GpucolLower *l, Shape shape, List *args, const Bytes *sizes, Bytes *bytes)
+result_bytes(GpucolLower *l, Outcome outcome, List *args, const Bytes *sizes, Bytes *bytes)
 {
 	double		room = ROOM_COPY;
 
 	*bytes = no_bytes();
-	switch (shape)
+	switch (outcome)
 	{
-		case SHAPE_PART:
-		case SHAPE_SUBSTRING:
+		case OUTCOME_PART:
+		case OUTCOME_SUBSTRING:
+		case OUTCOME_FIELD:
 			*bytes = sizes[0];
 			break;
-		case SHAPE_TRIMMED:
+		case OUTCOME_TRIMMED:
 			*bytes = sizes[0];
 			room = ROOM_POINTERS;
 			break;
-		case SHAPE_CASE:
+		case OUTCOME_CASE:
 			/* a letter may become three of the same size */
 			*bytes = (Bytes) {sizes[0].each * 3, sizes[0].fixed * 3};
 			room = ROOM_WIDE;
 			break;
-		case SHAPE_JOINED:
+		case OUTCOME_JOINED:
 			*bytes = (Bytes) {sizes[0].each + sizes[1].each, sizes[0].fixed + sizes[1].fixed};
 			break;
-		case SHAPE_REPLACED:
+		case OUTCOME_REPLACED:
 			if (!replaced_bytes(l, args, sizes, bytes))
 				return false;
 			break;
-		case SHAPE_TEXT:
+		case OUTCOME_TEXT:
 			*bytes = (Bytes) {sizes[0].each * 6, sizes[0].fixed * 6};
 			break;
-		case SHAPE_ILIKE:
-		case SHAPE_REGEX:
-		case SHAPE_IREGEX:
+		case OUTCOME_ILIKE:
+		case OUTCOME_REGEX:
+		case OUTCOME_IREGEX:
 			room = ROOM_WIDE;
 			break;
 		default:
@@ -497,12 +503,12 @@ check_branches(Walk *walk, List *list, Bytes *bytes)
 
 /* Is it harmless to call a function under this collation, sizes and patterns apart? */
 static bool
-check_function(GpucolLower *l, Oid funcid, Shape shape, List *args, Oid collation)
+check_function(GpucolLower *l, Oid funcid, Outcome outcome, List *args, Oid collation)
 {
 	bool		collatable = false;
 	ListCell   *lc;
 
-	if (shape == SHAPE_UNKNOWN)
+	if (outcome == OUTCOME_UNKNOWN)
 		return gpucol_lower_decline(l, "function %s is not known to be free of errors",
 									format_procedure(funcid));
 	foreach(lc, args)
@@ -511,7 +517,7 @@ check_function(GpucolLower *l, Oid funcid, Shape shape, List *args, Oid collatio
 		return gpucol_lower_decline(l, "function %s has no collation", format_procedure(funcid));
 	if (OidIsValid(collation) &&
 		(is_listed(deterministic_functions, lengthof(deterministic_functions), funcid) ||
-		 (shape >= SHAPE_LIKE && shape <= SHAPE_IREGEX)) &&
+		 (outcome >= OUTCOME_LIKE && outcome <= OUTCOME_IREGEX)) &&
 		!get_collation_isdeterministic(collation))
 		return gpucol_lower_decline(l, "function %s needs a deterministic collation",
 									format_procedure(funcid));
@@ -532,6 +538,14 @@ check_divisor(GpucolLower *l, const Const *divisor)
 		gpucol_lower_decline(l, "its divisor may be 0 or -1");
 }
 
+/* Is it the number of a field: a constant that is not 0? */
+static bool
+check_field_number(GpucolLower *l, const Const *number)
+{
+	return (IsA(number, Const) && (number->constisnull || DatumGetInt32(number->constvalue) != 0)) ||
+		gpucol_lower_decline(l, "the number of a field is not constant, or 0");
+}
+
 /* Is a length a constant that is not negative? */
 static bool
 check_length(GpucolLower *l, const Const *length)
@@ -545,20 +559,22 @@ static bool
 check_call(Walk *walk, Oid funcid, List *args, Oid collation, bool over_array, Bytes *bytes)
 {
 	GpucolLower *l = walk->l;
-	Shape		shape = shape_of(funcid);
+	Outcome		outcome = outcome_of(funcid);
 	Bytes		sizes[3] = {no_bytes(), no_bytes(), no_bytes()};
 
-	if (!check_function(l, funcid, shape, args, collation) ||
+	if (!check_function(l, funcid, outcome, args, collation) ||
 		!check_list(walk, args, sizes, bytes))
 		return false;
-	if (shape >= SHAPE_LIKE && shape <= SHAPE_IREGEX &&
-		!check_patterns(l, shape, collation, lsecond(args), over_array))
+	if (outcome >= OUTCOME_LIKE && outcome <= OUTCOME_IREGEX &&
+		!check_patterns(l, outcome, collation, lsecond(args), over_array))
 		return false;
-	if (shape == SHAPE_QUOTIENT && !check_divisor(l, lsecond(args)))
+	if (outcome == OUTCOME_QUOTIENT && !check_divisor(l, lsecond(args)))
 		return false;
-	if (shape == SHAPE_SUBSTRING && !check_length(l, lthird(args)))
+	if (outcome == OUTCOME_FIELD && !check_field_number(l, lthird(args)))
 		return false;
-	return result_bytes(l, shape, args, sizes, bytes);
+	if (outcome == OUTCOME_SUBSTRING && !check_length(l, lthird(args)))
+		return false;
+	return result_bytes(l, outcome, args, sizes, bytes);
 }
 
 /*

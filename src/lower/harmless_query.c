@@ -607,7 +607,7 @@ is_good_limit(Node *limit)
 }
 
 static bool
-check_shape(Check *c, const Query *query)
+check_kind(Check *c, const Query *query)
 {
 	if (query->commandType != CMD_SELECT || query->rowMarks != NIL || query->hasModifyingCTE)
 		return gpucol_lower_decline(c->l, "it changes or locks rows");
@@ -675,7 +675,7 @@ check_query(Check *c, Query *query)
 	c->level = NULL;
 	c->scope = query;
 	c->depth++;
-	ok = check_shape(c, query) && check_tables(c, query) && check_clauses(c, query);
+	ok = check_kind(c, query) && check_tables(c, query) && check_clauses(c, query);
 	c->depth--;
 	c->level = level;
 	c->scope = scope;

@@ -105,6 +105,13 @@ host_cuts(void *arg, int id)
 	return ((HostContext *) arg)->tests[id].cuts;
 }
 
+/* GpucolHost's callback: what the bytes decide calls nothing of PostgreSQL's. */
+static bool
+host_any_thread(void *arg, int id)
+{
+	return ((HostContext *) arg)->tests[id].match != NULL;
+}
+
 /* Compile one test. */
 static void
 init_test(HostTest *test, GpucolLower *l, const GpucolHostTest *host,
@@ -153,6 +160,7 @@ gpucol_host_init(GpucolHost *host, GpucolLower *l, PlanState *ps)
 	host->compare = host_compare;
 	host->test = host_test;
 	host->cuts = host_cuts;
+	host->any_thread = host_any_thread;
 }
 
 bool

@@ -269,18 +269,22 @@ extern __int128 gpucol_lower_power10(int n);
 extern bool gpucol_lower_date(GpucolLower *l, Oid funcid, List *args,
 							  bool *matched, GpucolValue *out);
 
-/* lower/pattern.c: read a regular expression; false if it is not of the form that engines know */
-extern bool gpucol_lower_pattern(const char *regexp, int len, GpucolTextPattern *p);
+/*
+ * lower/pattern.c: read a regular expression; false if it is not of the form that engines know.
+ * *whole: it matches all of a text or nothing; *digits: it takes it that only ASCII's are \d.
+ */
+extern bool gpucol_lower_pattern(const char *regexp, int len, GpucolTextPattern *p, bool *whole,
+								 bool *digits);
 
 /* lower/text.c: functions of texts and byte strings */
 extern bool gpucol_lower_text(GpucolLower *l, Oid funcid, List *args,
 							  bool *matched, GpucolValue *out);
 
 /*
- * ... a comparison of two of them, whose values are left in `values`; *matched tells
- * whether the function is one.
+ * ... a comparison of two of them under a collation, whose values are left in `values`;
+ * *matched tells whether the function is one.
  */
-extern bool gpucol_lower_compare_texts(GpucolLower *l, Oid funcid, List *args,
+extern bool gpucol_lower_compare_texts(GpucolLower *l, Oid funcid, List *args, Oid collation,
 									   GpucolValue *values, bool *matched, GpucolValue *out);
 
 /*

@@ -14,16 +14,18 @@
  *							taken where it comes first.  In UTF-8 and in encodings of
  *							one byte a piece found among the bytes is one found
  *							among the characters;
- *	  regular expressions	and patterns with "_": by automata (regex.c).
+ *	  regular expressions	ILIKE, lower() and upper() compared with constants, and patterns
+ *							with "_": by automata (regex.c);
+ *	  strpos, position		of a constant, compared with 0: by the same search as LIKE;
+ *	  split_part			compared with a constant: by an automaton;
+ *	  ANY and ALL			of a few of these.
  *
  * They may be about a part of the column's value (match_value.c).
  *
- * All but lists with NULL and patterns that are more than a beginning are decided by the
- * order of bytes alone: places are known at which they turn from false to true and back.
- * Of parts this holds for lists of beginnings.
- *
- * AND, OR, NOT and IS NULL over these are decided too.  Everything else, and every
- * constant that is NULL, is left to PostgreSQL.
+ * All but lists with NULL and patterns that are more than a beginning are decided by the order
+ * of bytes alone: places are known at which they turn from false to true and back.  Of parts
+ * this holds for lists of beginnings.  AND, OR, NOT and IS NULL over these are decided too.
+ * Everything else, and every constant that is NULL, is left to PostgreSQL.
  *
  *-------------------------------------------------------------------------
  */
@@ -31,6 +33,7 @@
 
 #include "catalog/pg_type.h"
 #include "mb/pg_wchar.h"
+#include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
 #include "utils/array.h"
 #include "utils/fmgroids.h"
@@ -50,6 +53,9 @@
 
 /* Parts of values taken at a time. */
 #define PARTS	256
+
+/* Items of a list that are conditions of their own. */
+#define MOST_EACH	32
 
 /* Verdicts. */
 #define NO		0
@@ -223,13 +229,17 @@ commute(MatchOrder order)
 	return other[order];
 }
 
-/* Is it LIKE, or its negation? */
+/* Is it LIKE or ILIKE (*how), or its negation? */
 static bool
-is_like(Oid funcid, bool *negate)
+is_like(Oid funcid, bool *negate, GpucolCase *how)
 {
+	bool		ignores_case = funcid == F_TEXTICLIKE || funcid == F_BPCHARICLIKE || funcid == F_TEXTICNLIKE ||
+		funcid == F_BPCHARICNLIKE;
+
+	*how = ignores_case ? GPUCOL_CASE_IGNORED : GPUCOL_CASE_KEPT;
 	*negate = funcid == F_TEXTNLIKE || funcid == F_NOTLIKE_TEXT_TEXT ||
-		funcid == F_BPCHARNLIKE;
-	return *negate || funcid == F_TEXTLIKE || funcid == F_LIKE_TEXT_TEXT ||
+		funcid == F_BPCHARNLIKE || funcid == F_TEXTICNLIKE || funcid == F_BPCHARICNLIKE;
+	return *negate || ignores_case || funcid == F_TEXTLIKE || funcid == F_LIKE_TEXT_TEXT ||
 		funcid == F_BPCHARLIKE;
 }
 
@@ -269,7 +279,7 @@ make_like(GpucolBytes pattern, bool negate)
 	for (size_t i = 0; i < pattern.len; i++)
 	{
 		if (pattern.data[i] == '_')
-			return make_automaton(gpucol_like_automaton(pattern), negate);
+			return make_automaton(gpucol_like_automaton(pattern, InvalidOid, GPUCOL_CASE_KEPT), negate);
 		if (pattern.data[i] == '%')
 		{
 			add_piece(match, literal + start, n - start);
@@ -310,6 +320,7 @@ match_constant(GpucolLower *l, Oid funcid, Oid collation, Node *left, Node *righ
 {
 	GpucolMatch *match;
 	MatchOrder	order;
+	GpucolCase	how;
 	bool		negate;
 	bool		ignores_case;
 	Datum		value;
@@ -327,9 +338,13 @@ match_constant(GpucolLower *l, Oid funcid, Oid collation, Node *left, Node *righ
 	}
 	if (swapped || !OidIsValid(collation) || !get_collation_isdeterministic(collation))
 		return NULL;
-	if (is_like(funcid, &negate))
-		return encoding_allows_search() && get_constant(l, right, &value) ?
-			make_like(contents(value), negate) : NULL;
+	if (is_like(funcid, &negate, &how))
+	{
+		if (!encoding_allows_search() || !get_constant(l, right, &value))
+			return NULL;
+		return how == GPUCOL_CASE_KEPT ? make_like(contents(value), negate) :
+			make_automaton(gpucol_like_automaton(contents(value), collation, how), negate);
+	}
 	if (is_regex(funcid, &negate, &ignores_case))
 		return encoding_allows_search() && get_constant(l, right, &value) ?
 			make_automaton(gpucol_regex_automaton(contents(value), collation, ignores_case), negate) : NULL;
@@ -343,6 +358,74 @@ match_constant(GpucolLower *l, Oid funcid, Oid collation, Node *left, Node *righ
 	return NULL;
 }
 
+/* Is it lower() or upper() of something?  *of is that. */
+static bool
+is_cased(Node *node, GpucolCase *how, Node **of, Oid *collation)
+{
+	FuncExpr   *func = (FuncExpr *) node;
+
+	if (!IsA(node, FuncExpr) || (func->funcid != F_LOWER_TEXT && func->funcid != F_UPPER_TEXT))
+		return false;
+	*how = func->funcid == F_LOWER_TEXT ? GPUCOL_CASE_LOWER : GPUCOL_CASE_UPPER;
+	*of = linitial(func->args);
+	*collation = func->inputcollid;
+	return OidIsValid(func->inputcollid);
+}
+
+/* split_part(column, constant, constant) = constant, or <> */
+static GpucolMatch *
+match_field(GpucolLower *l, Oid funcid, Oid collation, List *args)
+{
+	FuncExpr   *func = linitial(args);
+	GpucolMatch *match;
+	Datum		separator;
+	Datum		number;
+	Datum		value;
+	bool		negate;
+	const GpucolMatchStep *steps;
+
+	if (!IsA(func, FuncExpr) || func->funcid != F_SPLIT_PART || !OidIsValid(func->inputcollid) ||
+		!get_collation_isdeterministic(func->inputcollid) || is_padded(funcid) ||
+		!is_equality(funcid, collation, &negate) || !encoding_allows_search() ||
+		!gpucol_match_is_value(linitial(func->args), &steps) ||
+		!get_constant(l, lsecond(func->args), &separator) || !get_constant(l, lthird(func->args), &number) ||
+		!get_constant(l, lsecond(args), &value))
+		return NULL;
+	match = make_automaton(gpucol_field_automaton(contents(separator), DatumGetInt32(number), contents(value)),
+						   negate);
+	if (match != NULL)
+		match->steps = steps;
+	return match;
+}
+
+/* lower(column) op constant, or upper(), of a part perhaps */
+static GpucolMatch *
+match_cased(GpucolLower *l, Oid funcid, Oid collation, List *args)
+{
+	GpucolMatch *match;
+	GpucolCase	how;
+	GpucolCase	like;
+	Node	   *of;
+	Oid			by;
+	Datum		value;
+	bool		negate;
+	const GpucolMatchStep *steps;
+
+	if (!is_cased(linitial(args), &how, &of, &by) || !gpucol_match_is_value(of, &steps) ||
+		!OidIsValid(collation) || !get_collation_isdeterministic(collation) ||
+		!encoding_allows_search() || !get_constant(l, lsecond(args), &value))
+		return NULL;
+	if (is_equality(funcid, collation, &negate) && !is_padded(funcid))
+		match = make_automaton(gpucol_equal_automaton(contents(value), by, how), negate);
+	else if (is_like(funcid, &negate, &like) && like == GPUCOL_CASE_KEPT)
+		match = make_automaton(gpucol_like_automaton(contents(value), by, how), negate);
+	else
+		return NULL;
+	if (match != NULL)
+		match->steps = steps;
+	return match;
+}
+
 /* column op constant, constant op column, and the same with a part of it */
 static GpucolMatch *
 match_operator(GpucolLower *l, Oid funcid, Oid collation, List *args)
@@ -353,6 +436,9 @@ match_operator(GpucolLower *l, Oid funcid, Oid collation, List *args)
 
 	if (list_length(args) != 2)
 		return NULL;
+	match = match_cased(l, funcid, collation, args);
+	if (match != NULL || (match = match_field(l, funcid, collation, args)) != NULL)
+		return match;
 	swapped = !gpucol_match_is_value(linitial(args), &steps);
 	if (swapped && !gpucol_match_is_value(lsecond(args), &steps))
 		return NULL;
@@ -428,6 +514,37 @@ match_array(GpucolLower *l, ScalarArrayOpExpr *expr)
 	return match;
 }
 
+/* expression op ANY (constant array), or ALL: each of a few items as a condition of its own */
+static GpucolMatch *
+match_each(GpucolLower *l, ScalarArrayOpExpr *expr)
+{
+	GpucolMatch *match = make_match(expr->useOr ? MATCH_OR : MATCH_AND, false);
+	ArrayType  *array;
+	Datum		value;
+	Datum	   *items;
+	bool	   *nulls;
+	int			n;
+
+	if (!get_constant(l, lsecond(expr->args), &value))
+		return NULL;
+	array = DatumGetArrayTypeP(value);
+	if (ARR_ELEMTYPE(array) != TEXTOID || ArrayGetNItems(ARR_NDIM(array), ARR_DIMS(array)) > MOST_EACH)
+		return NULL;
+	deconstruct_array(array, TEXTOID, -1, false, TYPALIGN_INT, &items, &nulls, &n);
+	match->args = palloc(Max(n, 1) * sizeof(GpucolMatch *));
+	for (int i = 0; i < n; i++)
+	{
+		Const	   *item = makeConst(TEXTOID, -1, expr->inputcollid, -1, items[i], nulls[i], false);
+
+		match->args[i] = match_operator(l, expr->opfuncid, expr->inputcollid,
+										list_make2(linitial(expr->args), item));
+		if (match->args[i] == NULL)
+			return NULL;
+		match->nargs++;
+	}
+	return n == 0 ? NULL : match;
+}
+
 /* Is a column, or a part of it, NULL?  Every part of a value is a value. */
 static GpucolMatch *
 match_null(NullTest *test)
@@ -458,12 +575,41 @@ match_bool(GpucolLower *l, BoolExpr *expr)
 	return match;
 }
 
+/* strpos(column, constant) > 0 and the like: is the constant somewhere in the value, or a part of it? */
+static GpucolMatch *
+match_position(GpucolLower *l, Oid funcid, List *args)
+{
+	FuncExpr   *func = linitial(args);
+	GpucolMatch *match;
+	Datum		value;
+	const GpucolMatchStep *steps;
+
+	if (funcid != F_INT4GT && funcid != F_INT4NE && funcid != F_INT4EQ)
+		return NULL;
+	if (!IsA(func, FuncExpr) || (func->funcid != F_STRPOS && func->funcid != F_POSITION_TEXT_TEXT) ||
+		!OidIsValid(func->inputcollid) || !get_collation_isdeterministic(func->inputcollid) ||
+		!encoding_allows_search() || !get_constant(l, lsecond(args), &value) || DatumGetInt32(value) != 0 ||
+		!gpucol_match_is_value(linitial(func->args), &steps) || !get_constant(l, lsecond(func->args), &value))
+		return NULL;
+	match = make_comparison(MATCH_LIKE, funcid == F_INT4EQ, contents(value));
+	match->nbytes = match->bytes[0].len > 0;
+	match->least = match->bytes[0].len;
+	match->steps = steps;
+	return match;
+}
+
 GpucolMatch *
 gpucol_match_create(GpucolLower *l, Expr *expr)
 {
+	GpucolMatch *match;
+
 	switch (nodeTag(expr))
 	{
 		case T_OpExpr:
+			match = list_length(((OpExpr *) expr)->args) == 2 ?
+				match_position(l, ((OpExpr *) expr)->opfuncid, ((OpExpr *) expr)->args) : NULL;
+			if (match != NULL)
+				return match;
 			return match_operator(l, ((OpExpr *) expr)->opfuncid,
 								  ((OpExpr *) expr)->inputcollid,
 								  ((OpExpr *) expr)->args);
@@ -472,7 +618,8 @@ gpucol_match_create(GpucolLower *l, Expr *expr)
 								  ((FuncExpr *) expr)->inputcollid,
 								  ((FuncExpr *) expr)->args);
 		case T_ScalarArrayOpExpr:
-			return match_array(l, (ScalarArrayOpExpr *) expr);
+			match = match_array(l, (ScalarArrayOpExpr *) expr);
+			return match != NULL ? match : match_each(l, (ScalarArrayOpExpr *) expr);
 		case T_BoolExpr:
 			return match_bool(l, (BoolExpr *) expr);
 		case T_NullTest:

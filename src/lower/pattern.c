@@ -2,7 +2,7 @@
  *
  * pattern.c
  *	  Regular expressions of which engines find the group in parentheses
- *	  (kernel/text_pattern.h), such as '^https?://(?:www\.)?([^/]+)/.*$'.
+ *	  (kernel/text_pattern.h), such as '^https?://(?:www\.)?([^/]+)/.*$' and 'q=([^&]+)'.
  *
  * Only what means the same in every collation is taken: plain characters, sets of ASCII
  * characters or all but these, and greedy quantifiers.  Of other expressions PostgreSQL's
@@ -114,7 +114,7 @@ read_set(GpucolReadText *r, GpucolTextPattern *p)
 
 /* The group: one set or plain character, of any number or at least one. */
 static bool
-read_group(GpucolReadText *r, GpucolTextPattern *p)
+read_group(GpucolReadText *r, GpucolTextPattern *p, bool *digits)
 {
 	uint8		byte;
 
@@ -122,6 +122,12 @@ read_group(GpucolReadText *r, GpucolTextPattern *p)
 		return false;
 	if (gpucol_read_pass(r, "."))
 		memset(p->set, 0xff, sizeof(p->set));
+	else if (gpucol_read_pass(r, "\\d"))
+	{
+		*digits = true;
+		for (uint8 c = '0'; c <= '9'; c++)
+			add_to_set(p, c);
+	}
 	else if (gpucol_read_pass(r, "["))
 	{
 		if (!read_set(r, p))
@@ -136,20 +142,21 @@ read_group(GpucolReadText *r, GpucolTextPattern *p)
 }
 
 bool
-gpucol_lower_pattern(const char *regexp, int len, GpucolTextPattern *p)
+gpucol_lower_pattern(const char *regexp, int len, GpucolTextPattern *p, bool *whole, bool *digits)
 {
 	GpucolReadText		r = {regexp, regexp + len};
 	int			nhead = 0;
+	bool		ends;
 
 	memset(p, 0, sizeof(*p));
-	if (!gpucol_read_pass(&r, "^"))
-		return false;
+	*digits = false;
+	p->anywhere = !gpucol_read_pass(&r, "^");
 	while (r.at < r.end && (*r.at != '(' || (r.end - r.at > 1 && r.at[1] == '?')))
 	{
 		if (!read_piece(&r, p, &nhead))
 			return false;
 	}
-	if (!read_group(&r, p))
+	if (!read_group(&r, p, digits))
 		return false;
 	for (; r.at < r.end && !gpucol_read_sees(&r, ".$"); p->ntail++)
 	{
@@ -157,5 +164,9 @@ gpucol_lower_pattern(const char *regexp, int len, GpucolTextPattern *p)
 			return false;
 	}
 	p->rest = gpucol_read_pass(&r, ".*");
-	return gpucol_read_pass(&r, "$") && r.at == r.end;
+	ends = gpucol_read_pass(&r, "$");
+	*whole = ends && !p->anywhere;
+	p->rest |= !ends;
+	/* of several matches the longest counts, in which an optional piece might not be */
+	return r.at == r.end && (*whole || p->optional == 0);
 }

@@ -17,7 +17,6 @@
 #include "postgres.h"
 
 #include "mb/pg_wchar.h"
-#include "miscadmin.h"
 #include "utils/builtins.h"
 #include "utils/fmgroids.h"
 
@@ -29,13 +28,17 @@
 
 #define MANY		(-1)
 
+/* Groups in one another that are read: the stack must not end where PostgreSQL needs none of it. */
+#define DEEPEST		50
+
 /* A regular expression that is read. */
 typedef struct Reader
 {
 	GpucolReadText text;
 	GpucolNfa  *nfa;
-	Oid			collation;
 	bool		ignores_case;
+	bool		has_digits;		/* a class of digits was read */
+	int			depth;			/* of the group that is read */
 } Reader;
 
 /* Characters. */
@@ -45,7 +48,7 @@ typedef struct CharSet
 	bool		others;			/* all that are not ASCII */
 } CharSet;
 
-static bool read_alternatives(Reader *r, GpucolNfaPart *out);
+static bool read_group(Reader *r, GpucolNfaPart *out);
 
 /* ---- what the collation says ---- */
 
@@ -57,9 +60,8 @@ matches(Oid function, Oid collation, const char *value, const char *regexp)
 											 CStringGetTextDatum(regexp)));
 }
 
-/* Are ASCII's digits all that there are? */
-static bool
-has_ascii_digits(Oid collation)
+bool
+gpucol_regex_has_ascii_digits(Oid collation)
 {
 	static const char *const others = "\xd9\xa3\xe0\xa5\xa9\xef\xbc\x93\xe0\xb9\x93";	/* threes of other scripts */
 
@@ -89,8 +91,9 @@ add_character(const Reader *r, CharSet *set, uint8 c)
 }
 
 static void
-add_digits(const Reader *r, CharSet *set)
+add_digits(Reader *r, CharSet *set)
 {
+	r->has_digits = true;
 	for (uint8 c = '0'; c <= '9'; c++)
 		add_character(r, set, c);
 }
@@ -198,7 +201,7 @@ read_set_item(Reader *r, CharSet *set)
 	if (gpucol_read_pass(&r->text, "[:digit:]") || gpucol_read_pass(&r->text, "\\d"))
 	{
 		add_digits(r, set);
-		return has_ascii_digits(r->collation) && !at_range(r);
+		return !at_range(r);
 	}
 	if (!at_ascii(r) || gpucol_read_sees(&r->text, "[\\]"))
 		return false;
@@ -248,7 +251,7 @@ read_escape(Reader *r, GpucolNfaPart *out)
 		if (*r->text.at++ == 'D')
 			negate(&set);
 		*out = one_of(r->nfa, &set);
-		return has_ascii_digits(r->collation);
+		return true;
 	}
 	/* other letters and digits have meanings of their own */
 	if (!at_ascii(r) || isalnum((unsigned char) *r->text.at))
@@ -264,7 +267,7 @@ read_atom(Reader *r, GpucolNfaPart *out)
 	CharSet		set = {{0, 0}, false};
 
 	if (gpucol_read_pass(&r->text, "(?:") || gpucol_read_pass(&r->text, "("))
-		return !gpucol_read_sees(&r->text, "?*") && read_alternatives(r, out) && gpucol_read_pass(&r->text, ")");
+		return !gpucol_read_sees(&r->text, "?*") && read_group(r, out);
 	if (gpucol_read_pass(&r->text, "["))
 		return read_set(r, out);
 	if (gpucol_read_pass(&r->text, "\\"))
@@ -380,7 +383,6 @@ read_alternatives(Reader *r, GpucolNfaPart *out)
 {
 	GpucolNfaPart branch;
 
-	check_stack_depth();
 	if (!read_branch(r, out))
 		return false;
 	while (gpucol_read_pass(&r->text, "|"))
@@ -392,11 +394,25 @@ read_alternatives(Reader *r, GpucolNfaPart *out)
 	return true;
 }
 
+/* What is between parentheses, the first of which is passed. */
+static bool
+read_group(Reader *r, GpucolNfaPart *out)
+{
+	bool		ok;
+
+	if (r->depth == DEEPEST)
+		return false;
+	r->depth++;
+	ok = read_alternatives(r, out) && gpucol_read_pass(&r->text, ")");
+	r->depth--;
+	return ok;
+}
+
 GpucolAutomaton *
 gpucol_regex_automaton(GpucolBytes regexp, Oid collation, bool ignores_case)
 {
 	GpucolNfa  *nfa = palloc0(sizeof(GpucolNfa));
-	Reader		r = {{regexp.data, regexp.data + regexp.len}, nfa, collation, ignores_case};
+	Reader		r = {{regexp.data, regexp.data + regexp.len}, nfa, ignores_case, false, 0};
 	GpucolAutomaton *automaton = NULL;
 	GpucolNfaPart part;
 	bool		ok = !ignores_case || has_ascii_cases(collation);
@@ -405,37 +421,193 @@ gpucol_regex_automaton(GpucolBytes regexp, Oid collation, bool ignores_case)
 		part = gpucol_nfa_nothing(nfa);
 	else
 		ok = ok && read_alternatives(&r, &part) && r.text.at == r.text.end;
-	if (ok)
+	if (ok && (!r.has_digits || gpucol_regex_has_ascii_digits(collation)))
 		automaton = gpucol_automaton_create(nfa, part);
 	pfree(nfa);
 	return automaton;
 }
 
-GpucolAutomaton *
-gpucol_like_automaton(GpucolBytes pattern)
+/* ---- patterns ---- */
+
+/* A pattern that is read. */
+typedef struct Pattern
 {
-	GpucolNfa  *nfa = palloc0(sizeof(GpucolNfa));
+	GpucolNfa  *nfa;
+	GpucolCase	how;
+	bool		wildcards;		/* "%", "_" and "\\" mean something */
+	bool		long_i;			/* an i with a dot, or without, is a letter i in the other case, */
+	bool		long_k;			/* and a Kelvin sign or a long s is one of k or s */
+} Pattern;
+
+/*
+ * The letters beyond ASCII that have one of ASCII as their other case, by Unicode, and that;
+ * which of them the collation pairs differs.
+ */
+static const char *const long_i[] = {"\xc4\xb0", "\xc4\xb1"};	/* lower() of the first, upper() of the other */
+static const char *const long_k[] = {"\xe2\x84\xaa", "\xc5\xbf"};
+static const char short_i[] = "iI";
+static const char short_k[] = "kS";
+
+static bool
+is_case_of(Oid function, Oid collation, const char *from, const char *to)
+{
+	return strcmp(TextDatumGetCString(OidFunctionCall1Coll(function, collation, CStringGetTextDatum(from))), to) == 0;
+}
+
+/* Does the function leave the letter alone, or (*pairs) make it that of ASCII? */
+static bool
+is_known_case(Oid function, Oid collation, const char *from, char to, bool *pairs)
+{
+	char		letter[] = {to, '\0'};
+
+	*pairs = is_case_of(function, collation, from, letter);
+	return *pairs || is_case_of(function, collation, from, from);
+}
+
+/*
+ * Does the collation change case letter by letter, ASCII's as usual?  Those that know more than
+ * one character for another do so for the letters that are tried here.
+ */
+static bool
+knows_case(Pattern *p, Oid collation)
+{
+	static const char *const lower = "abcdefghijklmnopqrstuvwxyz\xc3\x9f";
+	static const char *const upper = "ABCDEFGHIJKLMNOPQRSTUVWXYZ\xc3\x9f";
+	bool		up = p->how == GPUCOL_CASE_UPPER;
+	Oid			function = up ? F_UPPER_TEXT : F_LOWER_TEXT;
+
+	if (p->how == GPUCOL_CASE_KEPT)
+		return true;
+	return GetDatabaseEncoding() == PG_UTF8 &&
+		is_case_of(function, collation, up ? lower : upper, up ? upper : lower) &&
+		is_known_case(function, collation, long_i[up], short_i[up], &p->long_i) &&
+		is_known_case(function, collation, long_k[up], short_k[up], &p->long_k);
+}
+
+/* A letter of ASCII in both cases, as the function makes them one; false if it makes none of that. */
+static bool
+both_cases(const Pattern *p, uint8 c, GpucolNfaPart *out)
+{
+	bool		up = p->how == GPUCOL_CASE_UPPER;
+	bool		is_upper = c >= 'A' && c <= 'Z';
+	const char *beyond = NULL;
+	GpucolNfaPart more;
+
+	if (p->how == GPUCOL_CASE_IGNORED)
+		c = pg_ascii_tolower(c);
+	else if (is_upper != up)
+		return false;
+	*out = gpucol_nfa_either(p->nfa, gpucol_nfa_bytes(p->nfa, c, c), gpucol_nfa_bytes(p->nfa, c ^ 0x20, c ^ 0x20));
+	if (p->long_i && c == short_i[up])
+		beyond = long_i[up];
+	else if (p->long_k && c == short_k[up])
+		beyond = long_k[up];
+	if (beyond == NULL)
+		return true;
+	more = plain_character(p->nfa, &beyond, beyond + strlen(beyond));
+	*out = gpucol_nfa_either(p->nfa, *out, more);
+	return true;
+}
+
+/* The next character of a pattern. */
+static bool
+read_character(const Pattern *p, const char **at, const char *end, GpucolNfaPart *out)
+{
+	if (p->wildcards && (**at == '%' || **at == '_'))
+	{
+		*out = *(*at)++ == '_' ? any_character(p->nfa) :
+			gpucol_nfa_any_number(p->nfa, gpucol_nfa_bytes(p->nfa, 0, 255));
+		return true;
+	}
+	if (p->wildcards && **at == '\\' && ++*at == end)
+		return false;
+	if (p->how == GPUCOL_CASE_KEPT || (!IS_HIGHBIT_SET(**at) && !isalpha((unsigned char) **at)))
+	{
+		*out = plain_character(p->nfa, at, end);
+		return true;
+	}
+	return !IS_HIGHBIT_SET(**at) && both_cases(p, (uint8) *(*at)++, out);
+}
+
+/* All of a pattern. */
+static GpucolAutomaton *
+read_pattern(Pattern *p, GpucolBytes pattern, Oid collation)
+{
 	const char *at = pattern.data;
 	const char *end = at + pattern.len;
-	GpucolAutomaton *automaton = NULL;
-	GpucolNfaPart part = gpucol_nfa_assertion(nfa, GPUCOL_NFA_BEGINNING);
+	GpucolNfaPart part;
+	GpucolNfaPart next;
 
-	while (at < end && nfa->n <= GPUCOL_NFA_STATES)
+	if (!knows_case(p, collation))
+		return NULL;
+	part = gpucol_nfa_assertion(p->nfa, GPUCOL_NFA_BEGINNING);
+	while (at < end && p->nfa->n <= GPUCOL_NFA_STATES)
 	{
-		GpucolNfaPart next;
-
-		if (*at == '%' || *at == '_')
-			next = *at++ == '_' ? any_character(nfa) : gpucol_nfa_any_number(nfa, gpucol_nfa_bytes(nfa, 0, 255));
-		else
-		{
-			if (*at == '\\' && ++at == end)
-				break;
-			next = plain_character(nfa, &at, end);
-		}
-		part = gpucol_nfa_both(nfa, part, next);
+		if (!read_character(p, &at, end, &next))
+			return NULL;
+		part = gpucol_nfa_both(p->nfa, part, next);
 	}
-	if (at == end)
-		automaton = gpucol_automaton_create(nfa, gpucol_nfa_both(nfa, part, gpucol_nfa_assertion(nfa, GPUCOL_NFA_END)));
+	if (at < end)
+		return NULL;
+	return gpucol_automaton_create(p->nfa, gpucol_nfa_both(p->nfa, part,
+														   gpucol_nfa_assertion(p->nfa, GPUCOL_NFA_END)));
+}
+
+/* The automaton of a pattern, or of a constant. */
+static GpucolAutomaton *
+make_pattern(GpucolBytes pattern, bool wildcards, Oid collation, GpucolCase how)
+{
+	Pattern		p = {palloc0(sizeof(GpucolNfa)), how, wildcards, false, false};
+	GpucolAutomaton *automaton = read_pattern(&p, pattern, collation);
+
+	pfree(p.nfa);
+	return automaton;
+}
+
+GpucolAutomaton *
+gpucol_like_automaton(GpucolBytes pattern, Oid collation, GpucolCase how)
+{
+	return make_pattern(pattern, true, collation, how);
+}
+
+GpucolAutomaton *
+gpucol_equal_automaton(GpucolBytes constant, Oid collation, GpucolCase how)
+{
+	return make_pattern(constant, false, collation, how);
+}
+
+/* Any bytes but a separator. */
+static GpucolNfaPart
+any_field(GpucolNfa *nfa, uint8 separator)
+{
+	return gpucol_nfa_any_number(nfa, gpucol_nfa_either(nfa, gpucol_nfa_bytes(nfa, 0, separator - 1),
+														gpucol_nfa_bytes(nfa, separator + 1, 255)));
+}
+
+GpucolAutomaton *
+gpucol_field_automaton(GpucolBytes separator, int n, GpucolBytes constant)
+{
+	uint8		byte = separator.len == 1 ? (uint8) separator.data[0] : 0;
+	GpucolAutomaton *automaton = NULL;
+	GpucolNfa  *nfa;
+	GpucolNfaPart part;
+	GpucolNfaPart end;
+
+	if (byte == 0 || IS_HIGHBIT_SET(byte) || n < 1 || constant.len == 0 || constant.len > GPUCOL_NFA_STATES ||
+		n > GPUCOL_NFA_STATES || memchr(constant.data, byte, constant.len) != NULL)
+		return NULL;
+	nfa = palloc0(sizeof(GpucolNfa));
+	part = gpucol_nfa_assertion(nfa, GPUCOL_NFA_BEGINNING);
+	for (int i = 1; i < n && nfa->n <= GPUCOL_NFA_STATES; i++)
+	{
+		part = gpucol_nfa_both(nfa, part, any_field(nfa, byte));
+		part = gpucol_nfa_both(nfa, part, gpucol_nfa_bytes(nfa, byte, byte));
+	}
+	for (size_t i = 0; i < constant.len && nfa->n <= GPUCOL_NFA_STATES; i++)
+		part = gpucol_nfa_both(nfa, part, gpucol_nfa_bytes(nfa, (uint8) constant.data[i], (uint8) constant.data[i]));
+	end = gpucol_nfa_either(nfa, gpucol_nfa_bytes(nfa, byte, byte), gpucol_nfa_assertion(nfa, GPUCOL_NFA_END));
+	if (nfa->n <= GPUCOL_NFA_STATES)
+		automaton = gpucol_automaton_create(nfa, gpucol_nfa_both(nfa, part, end));
 	pfree(nfa);
 	return automaton;
 }

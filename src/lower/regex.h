@@ -12,6 +12,9 @@
 
 #include "lower/automaton.h"
 
+/* Are ASCII's digits all that \d means under a collation, as far as is known here? */
+extern bool gpucol_regex_has_ascii_digits(Oid collation);
+
 /*
  * The automaton, in the current memory context, that accepts what such a regular expression
  * matches under the collation, with or without regard to case; NULL if there is none, or one
@@ -19,7 +22,28 @@
  */
 extern GpucolAutomaton *gpucol_regex_automaton(GpucolBytes regexp, Oid collation, bool ignores_case);
 
-/* The same of a LIKE pattern, under any deterministic collation; NULL also where it is not valid. */
-extern GpucolAutomaton *gpucol_like_automaton(GpucolBytes pattern);
+/* What of a text is compared with a LIKE pattern or a constant. */
+typedef enum GpucolCase
+{
+	GPUCOL_CASE_KEPT,			/* the text itself */
+	GPUCOL_CASE_IGNORED,		/* lower() of both: ILIKE */
+	GPUCOL_CASE_LOWER,			/* lower() of it */
+	GPUCOL_CASE_UPPER			/* upper() of it */
+} GpucolCase;
+
+/*
+ * The same of a LIKE pattern, under a deterministic collation, whose idea of upper and lower
+ * case counts unless the text is compared as it is; NULL also where the pattern is not valid.
+ */
+extern GpucolAutomaton *gpucol_like_automaton(GpucolBytes pattern, Oid collation, GpucolCase how);
+
+/* The same of texts that equal a constant. */
+extern GpucolAutomaton *gpucol_equal_automaton(GpucolBytes constant, Oid collation, GpucolCase how);
+
+/*
+ * The automaton of texts whose n-th field, from 1, is a constant; NULL where the separator is not one
+ * character of ASCII, or the constant empty or no field.
+ */
+extern GpucolAutomaton *gpucol_field_automaton(GpucolBytes separator, int n, GpucolBytes constant);
 
 #endif							/* GPUCOL_LOWER_REGEX_H */

@@ -55,7 +55,7 @@ emit(GpucolLower *l, GpucolOpcode op, uint16 a, uint16 b, uint16 c)
 
 /* A value where another one is not NULL, else NULL. */
 static uint16
-beside(GpucolLower *l, uint16 value, uint16 other)
+value_unless_null(GpucolLower *l, uint16 value, uint16 other)
 {
 	GpucolValue null;
 
@@ -110,14 +110,14 @@ gpucol_lower_regression(GpucolLower *l, Aggref *agg, bool *matched, GpucolFinal 
 		return false;
 	if (!lower_pair(l, agg, filter, &y, &x))
 		return false;
-	xs = beside(l, x.reg, y.reg);
+	xs = value_unless_null(l, x.reg, y.reg);
 	if (count)
 	{
 		final->kind = GPUCOL_FINAL_COUNT;
 		final->state = gpucol_lower_agg(l, GPUCOL_AGG_COUNT, GPUCOL_CLASS_F, xs, filter);
 		return true;
 	}
-	ys = beside(l, y.reg, x.reg);
+	ys = value_unless_null(l, y.reg, x.reg);
 	final->kind = GPUCOL_FINAL_REGRESSION;
 	final->cls = GPUCOL_CLASS_F;
 	final->state = gpucol_lower_ordered_agg(l, GPUCOL_AGG_PRODUCTS, GPUCOL_CLASS_F, xs, filter, ys);

@@ -42,7 +42,7 @@ number(GpucolLower *l, int64 i, bool isnull)
 
 /* Zero where a register is not NULL. */
 static uint16
-zero_beside(GpucolLower *l, uint16 reg)
+zero_unless_null(GpucolLower *l, uint16 reg)
 {
 	return gpucol_calendar_op(l, GPUCOL_OP_BIT_AND_I, reg, gpucol_calendar_number(l, 0));
 }
@@ -107,7 +107,7 @@ lower_difference(GpucolLower *l, List *args, bool days, GpucolSpanValue *out)
 		return false;
 	out->total = gpucol_lower_emit(l, GPUCOL_OP_TIME_DIFF_I, a, b, GPUCOL_NO_REG, 8);
 	out->plain = days;
-	out->months = zero_beside(l, out->total);
+	out->months = zero_unless_null(l, out->total);
 	if (!days)
 	{
 		out->days = out->months;

@@ -22,6 +22,7 @@
 #include "columnar/collation.h"
 #include "columnar/typemap.h"
 #include "lower/lower.h"
+#include "lower/regex.h"
 
 /* A function, and what of its arguments is to be known. */
 typedef struct TextFunction
@@ -220,6 +221,14 @@ are_deterministic(List *args)
 	return true;
 }
 
+/* Are ASCII's digits all that regular expressions know, by whichever argument's collation? */
+static bool
+have_ascii_digits(List *args)
+{
+	return gpucol_regex_has_ascii_digits(exprCollation(linitial(args))) &&
+		gpucol_regex_has_ascii_digits(exprCollation(lsecond(args)));
+}
+
 /* Lower the field or the group that a function finds in a text. */
 static bool
 lower_found(GpucolLower *l, const TextFunction *f, List *args, uint16 reg, GpucolValue *out)
@@ -227,6 +236,8 @@ lower_found(GpucolLower *l, const TextFunction *f, List *args, uint16 reg, Gpuco
 	GpucolTextSeparator separator;
 	GpucolTextPattern pattern;
 	const char *data;
+	bool		whole;
+	bool		digits;
 	int			len;
 	int64		n;
 
@@ -245,7 +256,8 @@ lower_found(GpucolLower *l, const TextFunction *f, List *args, uint16 reg, Gpuco
 									 GPUCOL_NO_REG, (int) n);
 		return true;
 	}
-	if (!gpucol_lower_pattern(data, len, &pattern))
+	if (!gpucol_lower_pattern(data, len, &pattern, &whole, &digits) ||
+		(f->kind == TEXT_REPLACED && !whole) || (digits && !have_ascii_digits(args)))
 		return gpucol_lower_decline(l, "a regular expression that only PostgreSQL's engine knows");
 	if (f->kind == TEXT_REPLACED &&
 		(!constant_text(args, 2, &data, &len) || len != 2 || memcmp(data, "\\1", 2) != 0))
@@ -340,8 +352,8 @@ is_ordered_bytewise(Oid type, const Expr *a, const Expr *b)
  * Lower a comparison of two texts, or values of other types of bytes, neither a constant.
  */
 bool
-gpucol_lower_compare_texts(GpucolLower *l, Oid funcid, List *args, GpucolValue *values,
-						   bool *matched, GpucolValue *out)
+gpucol_lower_compare_texts(GpucolLower *l, Oid funcid, List *args, Oid collation,
+						   GpucolValue *values, bool *matched, GpucolValue *out)
 {
 	TextComparison comparison;
 	GpucolTypeMap map;
@@ -359,6 +371,9 @@ gpucol_lower_compare_texts(GpucolLower *l, Oid funcid, List *args, GpucolValue *
 		type != getBaseType(exprType((Node *) expr[1])) || !find_comparison(funcid, type, &comparison))
 		return false;
 	*matched = true;
+	/* of columns with different ones there is none, which is an error when it is evaluated */
+	if (!OidIsValid(collation) && OidIsValid(get_typcollation(type)))
+		return gpucol_lower_decline(l, "a comparison has no collation");
 	if (type == BPCHAROID && exprTypmod((Node *) expr[0]) != exprTypmod((Node *) expr[1]))
 		return gpucol_lower_decline(l, "compared values of type character have different lengths");
 	if (comparison.less && !is_ordered_bytewise(type, expr[0], expr[1]))

@@ -64,6 +64,7 @@ typedef enum GpucolAggPrivate
 								 * which the last junk column has the expressions; or NIL */
 	GPUCOL_AGG_PRIVATE_FIRST,	/* List: GpucolFirstPrivate, or NIL: all groups are wanted */
 	GPUCOL_AGG_PRIVATE_FEEDING, /* Integer: bool, aggregates are fed rows (lower/fed.c) */
+	GPUCOL_AGG_PRIVATE_NTESTS,	/* Integer: the last so many conditions are PostgreSQL's */
 	GPUCOL_AGG_PRIVATE_COUNT
 } GpucolAggPrivate;
 

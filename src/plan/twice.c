@@ -177,10 +177,10 @@ take_notes(PlannerInfo *root pg_attribute_unused(), RelOptInfo *rel pg_attribute
 List *
 gpucol_plan_apart(PlannerInfo *root, List *first, List *second)
 {
-	List	   *queries = add_grouping_sets(root, NIL);
+	List	   *queries = second == NIL ? NIL : add_grouping_sets(root, NIL);
 	CustomPath *between;
 
-	if (queries == NIL || second == NIL)
+	if (queries == NIL)
 		return list_concat(first, second);
 	between = makeNode(CustomPath);
 	between->path.pathtype = T_CustomScan;

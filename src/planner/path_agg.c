@@ -8,7 +8,8 @@
  *	  GpucolTopK where the aggregates rank uncertain rows.
  *
  * Everything must be lowered: all conditions of the table, all keys, all
- * aggregates of the target list and of HAVING.  HAVING itself and expressions
+ * aggregates of the target list and of HAVING; or PostgreSQL must be able to compute it on
+ * the engine's groups or rows (lower/group.c).  HAVING itself and expressions
  * over aggregates are evaluated by PostgreSQL on the groups.
  *
  * Grouping sets (ROLLUP, CUBE) are one aggregation by all keys, of whose groups the
@@ -26,7 +27,6 @@
 
 #include "access/sysattr.h"
 #include "access/table.h"
-#include "catalog/pg_statistic.h"
 #include "catalog/pg_type.h"
 #include "executor/executor.h"
 #include "nodes/extensible.h"
@@ -42,7 +42,6 @@
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
 #include "utils/selfuncs.h"
-#include "utils/timestamp.h"
 #include "utils/typcache.h"
 
 #include "columnar/am.h"
@@ -94,6 +93,7 @@ typedef struct Grouping
 	List	   *functions;		/* of GroupingFunc */
 	GpucolGroupSets sets;
 	List	   *conditions;		/* of Expr */
+	List	   *tests;			/* those that PostgreSQL tests on the engine's groups or rows */
 	bool		ranking;		/* some aggregate ranks uncertain rows */
 	GpucolLower *lower;
 	GpucolGroupPlan plan;
@@ -269,7 +269,7 @@ lower_joined(Grouping *g)
 	g->conditions = pipe->conditions;
 	if (!gpucol_pipe_lower(g->lower, pipe) ||
 		!gpucol_lower_grouping(g->lower, (List *) gpucol_pipe_map(pipe, (Node *) g->keys),
-							   (List *) gpucol_pipe_map(pipe, (Node *) g->aggs), &g->sets,
+							   (List *) gpucol_pipe_map(pipe, (Node *) g->aggs), NIL, &g->sets,
 							   g->share, &g->plan))
 		return decline(g, g->lower->reason);
 	return true;
@@ -281,7 +281,6 @@ lower_run(Grouping *g, bool rankings)
 {
 	List	   *ranked = NIL;
 	List	   *others = NIL;
-	List	   *rest;
 	ListCell   *lc;
 
 	if (g->pipe != NULL)
@@ -292,8 +291,8 @@ lower_run(Grouping *g, bool rankings)
 	gpucol_clauses_split(g->root, g->lower, g->recursion ?
 						 gpucol_recursion_wing->conditions(g->recursion, g->rel) :
 						 g->rel->baserestrictinfo,
-						 "aggregation", &g->conditions, &rest, NULL);
-	if (rest != NIL)
+						 "aggregation", &g->conditions, &g->tests, NULL);
+	if (g->tests != NIL && g->share == GPUCOL_GROUP_NOTHING)
 		return false;
 	gpucol_lower_end_filter(g->lower);
 	foreach(lc, g->aggs)
@@ -303,7 +302,7 @@ lower_run(Grouping *g, bool rankings)
 		else
 			others = lappend(others, lfirst(lc));
 	}
-	if (!gpucol_lower_grouping(g->lower, g->keys, rankings ? NIL : others, &g->sets,
+	if (!gpucol_lower_grouping(g->lower, g->keys, rankings ? NIL : others, g->tests, &g->sets,
 							   g->share, &g->plan) ||
 		(rankings && !gpucol_ranking_wing->can_lower(g->lower, ranked)))
 		return decline(g, g->lower->reason);
@@ -476,99 +475,59 @@ ordinary_path(Grouping *g, RelOptInfo *output_rel)
 									&costs, 1);
 }
 
-/*
- * How many units a timestamp's values lie in, by the ends of its histogram; as many as
- * there are where nobody knows.
- */
+/* Rows that the engine finds, before PostgreSQL tests any. */
 static double
-count_units(Grouping *g, Var *var, int64 unit, double most)
+found_rows(Grouping *g, RelOptInfo *rel)
 {
-	VariableStatData data;
-	AttStatsSlot slot;
-
-	examine_variable(g->root, (Node *) var, 0, &data);
-	if (HeapTupleIsValid(data.statsTuple) &&
-		get_attstatsslot(&slot, data.statsTuple, STATISTIC_KIND_HISTOGRAM, InvalidOid,
-						 ATTSTATSSLOT_VALUES))
-	{
-		int64		first = DatumGetTimestamp(slot.values[0]);
-		int64		last = DatumGetTimestamp(slot.values[slot.nvalues - 1]);
-
-		most = Min(most, ((double) last - (double) first) / unit + 1);
-		free_attstatsslot(&slot);
-	}
-	ReleaseVariableStats(data);
-	return most;
-}
-
-/* A column that the engine groups by, as the query has it. */
-static Var *
-base_var(Grouping *g, AttrNumber attnum, Form_pg_attribute att)
-{
-	ListCell   *lc;
-
-	if (g->pipe != NULL && attnum > g->pipe->pipe->nsource)
-	{
-		foreach(lc, g->pipe->pipe->steps)
-		{
-			GpucolPipeStep *step = lfirst(lc);
-
-			if (attnum < step->first + list_length(step->payload))
-				return list_nth(step->payload, attnum - step->first);
-		}
-	}
-	if (g->pipe != NULL && g->pipe->pipe->rti == 0)
-		return list_nth(g->pipe->pipe->outputs, attnum - 1);
-	return makeVar(g->pipe != NULL ? g->pipe->pipe->rti : g->rel->relid, attnum, att->atttypid,
-				   att->atttypmod, att->attcollation, 0);
+	if (g->tests == NIL)
+		return rel->rows;
+	return Max(rel->rows, clamp_row_est(rel->tuples * clauselist_selectivity(g->root, g->conditions, 0,
+																			 JOIN_INNER, NULL)));
 }
 
 /*
  * Groups that the engine delivers where the executor joins them, once for each
- * grouping set; 0 where it does not.
+ * grouping set; 0 where it does not.  *share is that of the rows.
  */
 static double
-joined_groups(Grouping *g, RelOptInfo *rel)
+joined_groups(Grouping *g, RelOptInfo *rel, double *share)
 {
-	List	   *exprs = NIL;
-	double		units = 1;
+	double		left = g->rel->rows;
+	double		rows = Max(found_rows(g, rel), 1);
+	double		groups;
 
+	*share = 0;
 	if (!g->plan.regroup || g->plan.feeding)
 		return 0;
-	for (int i = 0; i < g->plan.nkeys; i++)
-	{
-		if (g->plan.keys[i].output >= 0)
-			exprs = lappend(exprs, g->plan.keys[i].expr);
-	}
-	for (int i = 0; i < g->plan.nbase; i++)
-	{
-		AttrNumber	attnum = g->plan.base[i].attnum;
-		Form_pg_attribute att = TupleDescAttr(g->lower->desc, attnum - 1);
-
-		Var		   *var = base_var(g, attnum, att);
-
-		if (g->plan.base[i].unit == 0)
-			exprs = lappend(exprs, var);
-		else
-			units *= count_units(g, var, g->plan.base[i].unit,
-								 estimate_num_groups(g->root, list_make1(var), rel->rows, NULL, NULL));
-	}
-	if (exprs != NIL)
-		units *= estimate_num_groups(g->root, exprs, rel->rows, NULL, NULL);
-	return Max(list_length(g->sets.sets), 1) * Min(units, Max(rel->rows, 1));
+	/* PostgreSQL's estimates are those for the rows that are left */
+	g->rel->rows = rows;
+	groups = gpucol_path_agg_groups(g->root, &g->plan, g->keys, g->pipe, g->lower->desc, g->rel->relid,
+									rows, share);
+	g->rel->rows = left;
+	return Max(list_length(g->sets.sets), 1) * groups;
 }
 
-/* Have aggregates fed rows where the engine's groups would be nearly as many. */
+/*
+ * Have aggregates fed rows where the engine's groups would be nearly as many, or computing them
+ * might raise errors that a condition hides.
+ */
 static bool
 share_rows(Grouping *g)
 {
-	if (!g->plan.regroup || g->plan.feeding || g->sets.sets != NIL ||
-		joined_groups(g, g->rel) < FED_SHARE * g->rel->rows)
+	double		share;
+	bool		hidden = g->tests != NIL && !g->plan.feeding &&
+		!gpucol_lower_grouping_harmless(g->root->parse, &g->plan, g->aggs);
+
+	(void) joined_groups(g, g->rel, &share);
+	if (!g->plan.regroup || g->plan.feeding ||
+		(!hidden && (g->sets.sets != NIL || share < FED_SHARE)))
 		return true;
 	g->share = GPUCOL_GROUP_FEED;
 	g->conditions = NIL;
 	if (lower_run(g, false))
 		return true;
+	if (hidden)
+		return false;
 	g->share = GPUCOL_GROUP_REGROUP;
 	g->conditions = NIL;
 	return lower_run(g, false);
@@ -590,7 +549,7 @@ joined_exprs(Grouping *g)
 		if (g->plan.finals[i].host != GPUCOL_HOST_NONE && !g->plan.feeding)
 			exprs = lappend(exprs, g->plan.finals[i].arg);
 	}
-	return exprs;
+	return list_concat(exprs, g->tests);
 }
 
 /* The parts for the plan: their range table indexes, and their columns. */
@@ -648,6 +607,7 @@ add_path_agg(Grouping *g, RelOptInfo *output_rel)
 {
 	CustomPath *path = makeNode(CustomPath);
 	Path	   *fallback = gpucol_fallback_path(output_rel);
+	double		share;
 	RelOptInfo *rel = gpucol_cost_parts(g->rel, g->parts);
 
 	if (fallback == NULL)
@@ -675,9 +635,10 @@ add_path_agg(Grouping *g, RelOptInfo *output_rel)
 	path->custom_private = lappend(path->custom_private, g->pipe);
 	path->custom_private = lappend(path->custom_private, NIL);
 	path->custom_private = lappend(path->custom_private, makeInteger(g->plan.feeding));
+	path->custom_private = lappend(path->custom_private, g->tests);
 	gpucol_cost_agg(g->root, rel, &path->path, g->lower->ncolumns,
 					g->conditions, list_length(g->keys), list_length(g->aggs),
-					path->path.rows, joined_groups(g, rel), joined_exprs(g),
+					path->path.rows, joined_groups(g, rel, &share), joined_exprs(g),
 					g->target, g->having);
 	if (g->plan.feeding)
 		gpucol_cost_agg_fed(&path->path, rel->rows, list_length(g->keys), list_length(g->aggs));

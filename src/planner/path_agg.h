@@ -12,6 +12,9 @@
 #include "nodes/pathnodes.h"
 #include "nodes/plannodes.h"
 
+#include "lower/agg.h"
+#include "planner/path_join.h"
+
 /* custom_private of a path */
 enum
 {
@@ -31,8 +34,17 @@ enum
 								 * of each */
 	PATH_PRIVATE_PIPE,			/* GpucolJoinPipe of joined tables, or NULL */
 	PATH_PRIVATE_FIRST,			/* List, as in GpucolFirstPrivate, or NIL */
-	PATH_PRIVATE_FEEDING		/* Integer: aggregates are fed rows */
+	PATH_PRIVATE_FEEDING,		/* Integer: aggregates are fed rows */
+	PATH_PRIVATE_TESTS			/* List: conditions that PostgreSQL tests */
 };
+
+/*
+ * path_agg_groups.c: groups that the engine is expected to deliver of so many rows, over a pipe or
+ * the table `rti`, whose columns `desc` describes; *share is that of the rows which they may come to.
+ */
+extern double gpucol_path_agg_groups(PlannerInfo *root, const GpucolGroupPlan *plan, List *keys,
+									 const GpucolJoinPipe *pipe, TupleDesc desc, Index rti,
+									 double rows, double *share);
 
 /* path_agg_plan.c */
 extern Plan *gpucol_path_agg_plan(PlannerInfo *root, RelOptInfo *rel, CustomPath *path,

@@ -66,12 +66,13 @@ gpucol_path_agg_plan(PlannerInfo *root pg_attribute_unused(),
 	List	   *parts = list_nth(path->custom_private, PATH_PRIVATE_PARTS);
 	List	   *calls = list_nth(path->custom_private, PATH_PRIVATE_CALLS);
 	GpucolJoinPipe *pipe = list_nth(path->custom_private, PATH_PRIVATE_PIPE);
+	List	   *tests = list_nth(path->custom_private, PATH_PRIVATE_TESTS);
 	List	   *saved = NIL;
 
 	cscan->scan.plan.targetlist = tlist;
 	cscan->scan.plan.qual = list_nth(path->custom_private, PATH_PRIVATE_HAVING);
 	cscan->custom_scan_tlist = make_scan_tlist(varno, list_concat(list_concat_copy(keys, aggs), calls),
-											   conditions, linitial(parts));
+											   list_concat_copy(conditions, tests), linitial(parts));
 	cscan->custom_plans = gpucol_plan_together(custom_plans);
 	cscan->custom_private = list_make5(makeInteger(list_length(keys)),
 									   makeInteger(list_length(aggs)),
@@ -92,6 +93,7 @@ gpucol_path_agg_plan(PlannerInfo *root pg_attribute_unused(),
 									list_nth(path->custom_private, PATH_PRIVATE_FIRST));
 	cscan->custom_private = lappend(cscan->custom_private,
 									list_nth(path->custom_private, PATH_PRIVATE_FEEDING));
+	cscan->custom_private = lappend(cscan->custom_private, makeInteger(list_length(tests)));
 	cscan->custom_exprs = gpucol_join_params(cscan->custom_scan_tlist);
 	cscan->flags = path->flags;
 	cscan->methods = intVal(list_nth(path->custom_private, PATH_PRIVATE_RANKING)) ?

@@ -11,6 +11,10 @@
  * for what is planned above it: an aggregation takes the pipe, not the path, and does
  * without forming rows.
  *
+ * Conditions on joined rows that no engine knows are tested by PostgreSQL in the node that
+ * delivers them, where rows are joined by other conditions as well.  Such a relation has a path
+ * but no pipe: what is planned above it reads the path's rows.
+ *
  * A pipe is kept in the relation's fdw_private, which only foreign tables use.
  *
  *-------------------------------------------------------------------------
@@ -21,6 +25,7 @@
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
 #include "nodes/plannodes.h"
+#include "optimizer/clauses.h"
 #include "optimizer/cost.h"
 #include "optimizer/optimizer.h"
 #include "optimizer/pathnode.h"
@@ -61,6 +66,7 @@ enum
 	PATH_PRIVATE_PIPE,			/* GpucolJoinPipe, as the planner's own pointer */
 	PATH_PRIVATE_TARGET,		/* List of Expr: the columns of the rows */
 	PATH_PRIVATE_SORT_KEYS,		/* List of Expr: those of the top rows, or NIL */
+	PATH_PRIVATE_HOST,			/* List of Expr: conditions that PostgreSQL tests of the rows */
 	PATH_PRIVATE_LIMIT			/* GpucolTopnPrivate of these, from GPUCOL_TOPN_PRIVATE_LIMIT on */
 };
 
@@ -74,6 +80,8 @@ typedef struct Pair
 	JoinType	jointype;
 	bool		drive_is_outer;
 	List	   *restrictlist;
+	List	   *host;			/* RestrictInfos of it that PostgreSQL tests */
+	bool		delivered;		/* there is a path of its rows */
 	const char *reason;			/* why there is no pipe */
 } Pair;
 
@@ -166,6 +174,26 @@ check_condition(const RestrictInfo *rinfo, const List *all)
 	return NULL;
 }
 
+/*
+ * Can PostgreSQL test a condition of the joined rows?  Of an outer join those that are tested
+ * above it, of a semi join none: not all columns are there.
+ */
+static bool
+may_be_host(const Pair *pair, const RestrictInfo *rinfo, bool above)
+{
+	ListCell   *lc;
+
+	if ((pair->jointype != JOIN_INNER && !above) || pair->jointype == JOIN_SEMI ||
+		pair->jointype == JOIN_ANTI || contain_subplans((Node *) rinfo->clause))
+		return false;
+	foreach(lc, pull_var_clause((Node *) rinfo->clause, PVC_INCLUDE_PLACEHOLDERS))
+	{
+		if (!IsA(lfirst(lc), Var) || lfirst_node(Var, lc)->varattno <= 0)
+			return false;
+	}
+	return true;
+}
+
 /* Share the conditions of the join out: keys, others of the join, those on its rows. */
 static bool
 share_out(Pair *pair, const GpucolPipe *drive, GpucolPipeStep *step)
@@ -185,6 +213,12 @@ share_out(Pair *pair, const GpucolPipe *drive, GpucolPipeStep *step)
 		if (!above && add_key(pair, drive, step, rinfo))
 			continue;
 		pair->reason = gpucol_pipe_check_condition(drive, step->build, rinfo->clause);
+		if (pair->reason != NULL && may_be_host(pair, rinfo, above))
+		{
+			pair->host = lappend(pair->host, rinfo);
+			equality |= !above;
+			continue;
+		}
 		if (pair->reason != NULL)
 			return false;
 		if (above)
@@ -195,9 +229,11 @@ share_out(Pair *pair, const GpucolPipe *drive, GpucolPipeStep *step)
 	}
 	if (equality && step->outer_keys == NIL && pair->drive->rows * pair->build->rows > MOST_PAIRS)
 	{
-		pair->reason = "joined by an equality that an engine would test of every pair of rows";
+		if (pair->host == NIL)
+			pair->reason = "joined by an equality that an engine would test of every pair of rows";
 		return false;
 	}
+	pair->reason = NULL;
 	return true;
 }
 
@@ -373,6 +409,17 @@ is_beaten(const Pair *pair, Cost cost)
 	return best != NULL && best->pipe != NULL && best->build + best->flow <= cost;
 }
 
+/* Have PostgreSQL test conditions of a pipe's rows. */
+static void
+test_by_host(const Pair *pair, GpucolJoinPipe *made)
+{
+	Selectivity passed = clauselist_selectivity(pair->root, pair->host, 0, JOIN_INNER, NULL);
+
+	made->host = extract_actual_clauses(pair->host, false);
+	made->joined = Min(pair->joinrel->rows / Max(passed, 1e-9), pair->drive->rows * pair->build->rows);
+	made->joined = Max(made->joined, pair->joinrel->rows);
+}
+
 /* A pipe of the pair, or NULL. */
 static GpucolJoinPipe *
 pair_pipe(Pair *pair)
@@ -397,11 +444,13 @@ pair_pipe(Pair *pair)
 	made->pipe->relids = bms_union(drive->pipe->relids, pair->build->relids);
 	made->pipe->steps = lappend(list_copy(drive->pipe->steps), step);
 	made->nsteps = drive->nsteps + nsteps + 1;
-	made->rows = pair->joinrel->rows;
+	made->rows = made->joined = pair->joinrel->rows;
+	if (pair->host != NIL)
+		test_by_host(pair, made);
 	made->build = drive->build + build + gpucol_cost_insert(pair->build->rows);
 	made->flow = drive->flow +
 		gpucol_cost_probe(drive->rows, pair->build->rows, list_length(step->outer_keys),
-						  list_length(step->residual), pair->joinrel->rows);
+						  list_length(step->residual), made->joined);
 	return made;
 }
 
@@ -467,11 +516,27 @@ gpucol_join_paths(PlannerInfo *root, GpucolPipe *pipe, Path *fallback)
 	return gpucol_plan_apart(root, list_make1(fallback), paths);
 }
 
+/* The cost of a path for a pipe's rows, with the conditions that PostgreSQL tests of them. */
+static void
+cost_path(PlannerInfo *root, Path *path, const GpucolJoinPipe *pipe, int ncolumns)
+{
+	double		rows = path->rows;
+	QualCost	tests;
+
+	path->rows = Max(pipe->joined, rows);
+	gpucol_cost_join(path, pipe->build, pipe->flow, ncolumns);
+	cost_qual_eval(&tests, pipe->host, root);
+	path->startup_cost += tests.startup;
+	path->total_cost += tests.startup + path->rows * tests.per_tuple;
+	path->rows = rows;
+}
+
 /* Add the path of a joined relation's pipe. */
 static void
 add_join_path(PlannerInfo *root, RelOptInfo *joinrel, GpucolJoinPipe *pipe)
 {
 	Path	   *fallback = gpucol_fallback_path(joinrel);
+	List	   *columns = joinrel->reltarget->exprs;
 	CustomPath *path;
 
 	if (fallback == NULL)
@@ -486,9 +551,11 @@ add_join_path(PlannerInfo *root, RelOptInfo *joinrel, GpucolJoinPipe *pipe)
 	path->flags = CUSTOMPATH_SUPPORT_PROJECTION;
 	path->methods = &path_methods;
 	path->custom_paths = gpucol_join_paths(root, pipe->pipe, fallback);
-	path->custom_private = list_make4(pipe, joinrel->reltarget->exprs, NIL, NIL);
-	gpucol_cost_join(&path->path, pipe->build, pipe->flow,
-					 list_length(joinrel->reltarget->exprs));
+	if (pipe->host != NIL)
+		columns = list_concat_unique(list_copy(columns),
+									 pull_var_clause((Node *) pipe->host, PVC_INCLUDE_PLACEHOLDERS));
+	path->custom_private = list_make5(pipe, columns, NIL, pipe->host, NIL);
+	cost_path(root, &path->path, pipe, list_length(columns));
 	pipe->fallback = fallback;
 	pipe->total = path->path.total_cost;
 	if (gpucol_pushdown == GPUCOL_PUSHDOWN_REQUIRE)
@@ -586,15 +653,19 @@ static void
 try_pair(Pair *pair)
 {
 	GpucolJoinPipe *best = pair->joinrel->fdw_private;
-	GpucolJoinPipe *made = pair_pipe(pair);
+	GpucolJoinPipe *made;
 
+	pair->host = NIL;
+	made = pair_pipe(pair);
 	if (made == NULL)
 		return;
 	if (best != NULL && made->fallback == NULL)
 		made->fallback = best->fallback;
-	if (is_beaten(pair, made->build + made->flow))
+	if (is_beaten(pair, made->build + made->flow) || (best != NULL && made->host != NIL))
 		return;
-	pair->joinrel->fdw_private = made;
+	if (made->host == NIL)
+		pair->joinrel->fdw_private = made;
+	pair->delivered = true;
 	add_join_path(pair->root, pair->joinrel, made);
 }
 
@@ -639,7 +710,7 @@ gpucol_path_join_add(PlannerInfo *root, RelOptInfo *joinrel, RelOptInfo *outerre
 	pair.drive_is_outer = false;
 	try_pair(&pair);
 	avoid_loops(root, joinrel);
-	if (joinrel->fdw_private == NULL)
+	if (joinrel->fdw_private == NULL && !pair.delivered)
 		note_reason(&pair);
 }
 
@@ -716,6 +787,7 @@ plan_join(PlannerInfo *root pg_attribute_unused(), RelOptInfo *rel pg_attribute_
 	cscan->custom_private = list_make2(gpucol_join_add_pipe(cscan, pipe->pipe, list_concat_copy(target, keys)),
 									   list_nth(path->custom_private, PATH_PRIVATE_LIMIT));
 	cscan->scan.plan.targetlist = tlist;
+	cscan->scan.plan.qual = copyObject(list_nth(path->custom_private, PATH_PRIVATE_HOST));
 	cscan->custom_plans = gpucol_plan_together(custom_plans);
 	cscan->custom_exprs = gpucol_join_params(cscan->custom_scan_tlist);
 	cscan->flags = path->flags;
@@ -737,7 +809,10 @@ gpucol_join_find_path(List *paths)
 
 	foreach(lc, paths)
 	{
-		if (is_join_path(unprojected(lfirst(lc))))
+		Path	   *path = unprojected(lfirst(lc));
+
+		if (is_join_path(path) &&
+			list_nth(((CustomPath *) path)->custom_private, PATH_PRIVATE_HOST) == NIL)
 			return lfirst(lc);
 	}
 	return NULL;
@@ -762,7 +837,7 @@ gpucol_join_limited(Path *path, List *keys, List *limit, double rows)
 	memcpy(copy, unprojected(path), sizeof(CustomPath));
 	copy->path.pathtarget = path->pathtarget;
 	copy->path.rows = rows;
-	copy->custom_private = list_make4(pipe, columns, keys, limit);
+	copy->custom_private = list_make5(pipe, columns, keys, NIL, limit);
 	gpucol_cost_join(&copy->path, pipe->build, pipe->flow, list_length(columns));
 	return copy;
 }

@@ -21,6 +21,9 @@ typedef struct GpucolJoinPipe
 	const char *reason;			/* and why */
 	bool		packed;			/* of a base relation: there is a gpucol table in it; */
 	bool		unsteady;		/* its rows are made by volatile functions */
+	List	   *host;			/* of Expr: conditions that PostgreSQL tests of its rows: what
+								 * reads these reads the path's; */
+	double		joined;			/* their number before */
 	int			nsteps;			/* its own and those below */
 	double		rows;
 	Cost		build;			/* of all tables, */

@@ -12,8 +12,9 @@
  *	->	a LEFT JOIN (SELECT k, avg(y) FROM b WHERE ... GROUP BY k) g ON g.k = a.k
  *		... x < g.avg
  *
- * NOT IN becomes NOT EXISTS where it can, of which PostgreSQL makes an anti join
- * (subquery_not_in.c).
+ * NOT IN becomes NOT EXISTS where it can, and a correlated IN becomes EXISTS, of which
+ * PostgreSQL makes joins (subquery_not_in.c).  EXISTS and IN in other places than the conditions of WHERE, where
+ * PostgreSQL makes no joins of them, become some here (subquery_test.c).
  *
  * The first computes groups that no row asks for.  Where few rows ask and an index finds what
  * they ask for, executing the subquery for each is cheaper: so the statement is planned
@@ -39,8 +40,11 @@
 #include "optimizer/planmain.h"
 #include "optimizer/planner.h"
 #include "parser/parsetree.h"
+#include "utils/acl.h"
+#include "utils/lsyscache.h"
 #include "utils/syscache.h"
 
+#include "compat.h"
 #include "columnar/am.h"
 #include "guc.h"
 #include "lower/harmless_query.h"
@@ -216,20 +220,61 @@ joins_are_harmless(Query *query, Node *node)
 	return true;
 }
 
-/* Has an expression a subquery that is executed for rows? */
+/* Does a subquery refer to queries around it? */
+static bool
+is_correlated(const SubLink *sublink)
+{
+	GpucolReferences found = gpucol_subquery_references(sublink->subselect);
+
+	return found.own || found.outer || found.farther;
+}
+
+bool
+gpucol_subquery_may_call(Oid function)
+{
+	return gpucol_compat_function_right(function, GetUserId()) == ACLCHECK_OK;
+}
+
+/* Is a subquery executed for rows, or a test? */
+bool
+gpucol_subquery_is_executed(const SubLink *sublink)
+{
+	return sublink->subLinkType != EXPR_SUBLINK || is_correlated(sublink);
+}
+
+/* Are all comparisons of a test equalities? */
+static bool
+are_equalities(Node *testexpr)
+{
+	ListCell   *lc;
+
+	foreach(lc, gpucol_subquery_conditions(testexpr))
+	{
+		const OpExpr *op = lfirst(lc);
+
+		if (!IsA(op, OpExpr) || !op_mergejoinable(op->opno, exprType(linitial(op->args))))
+			return false;
+	}
+	return true;
+}
+
+bool
+gpucol_subquery_is_joined_there(const SubLink *sublink, bool negated)
+{
+	if (sublink->subLinkType != ANY_SUBLINK)
+		return sublink->subLinkType == EXISTS_SUBLINK && !gpucol_subquery_is_ordered(sublink);
+	return !is_correlated(sublink) && are_equalities(sublink->testexpr) &&
+		(!negated || IsA(sublink->testexpr, OpExpr));
+}
+
+/* Has an expression such a subquery? */
 static bool
 has_correlated(Node *node, void *context)
 {
 	if (node == NULL)
 		return false;
-	if (IsA(node, SubLink))
-	{
-		GpucolReferences found = gpucol_subquery_references(((SubLink *) node)->subselect);
-
-		if (((SubLink *) node)->subLinkType != EXPR_SUBLINK || found.own || found.outer ||
-			found.farther)
-			return true;
-	}
+	if (IsA(node, SubLink) && gpucol_subquery_is_executed((SubLink *) node))
+		return true;
 	return expression_tree_walker(node, has_correlated, context);
 }
 
@@ -254,11 +299,11 @@ is_joined(Node *node, int tables)
  * that some wait for a join?  PostgreSQL tests one with a subquery where it scans the
  * table, after the cheap ones of that scan, but before joins.  `fromlist` is the FROM
  * clause before, `tables` were the entries of the range table then.  Those that wait are
- * the ones over joined columns and those of `anti`, and `values` (TargetEntries) over
+ * the ones over joined columns and those of `joined`, and `values` (TargetEntries) over
  * joined columns, which conditions of the query around may stand for.
  */
 static bool
-keeps_errors(Query *query, List *fromlist, int tables, List *anti, List *values)
+keeps_errors(Query *query, List *fromlist, int tables, List *joined, List *values)
 {
 	int			waiting = 0;
 	bool		waiting_error = false;	/* one of these may raise an error, */
@@ -284,7 +329,7 @@ keeps_errors(Query *query, List *fromlist, int tables, List *anti, List *values)
 		Node	   *condition = lfirst(lc);
 		bool		harmful = gpucol_harmless_expr(query, (Expr *) condition) != NULL;
 
-		if (is_joined(condition, tables) || list_member_ptr(anti, condition))
+		if (is_joined(condition, tables) || list_member(joined, condition))
 		{
 			waiting++;
 			waiting_error |= harmful;
@@ -306,36 +351,134 @@ typedef struct Rewriting
 	List	   *fromlist;		/* its FROM clause before, */
 	int			tables;			/* and the length of its range table */
 	bool		grouped;		/* expressions are of groups, but in aggregates */
+	bool		condition;		/* it is one of the conditions that WHERE has, */
+	bool		null_is_false;	/* or NULL would at least do what false does */
+	bool		conditional;	/* evaluated for some rows only */
+	List	   *joined;			/* conditions that PostgreSQL makes joins of now */
 	int			count;			/* subqueries made joins */
 } Rewriting;
 
 static int	rewrite_query(Query *query, bool top, bool keep_table);
 
-/* Rewrite scalar subqueries that stand in an expression of the query itself. */
+/* Rewrite one subquery in an expression of the query itself. */
+static Node *
+rewrite_sublink(SubLink *sublink, Rewriting *rewriting)
+{
+	bool		scalar = sublink->subLinkType == EXPR_SUBLINK;
+	Node	   *result;
+
+	if (!scalar && rewriting->condition && gpucol_subquery_is_joined_there(sublink, !rewriting->null_is_false))
+		return (Node *) sublink;
+	if (rewriting->grouped)
+	{
+		gpucol_subquery_stays(sublink, "it is computed for groups");
+		return (Node *) sublink;
+	}
+	if (rewriting->conditional && (scalar || sublink->subLinkType == EXISTS_SUBLINK) && !is_correlated(sublink))
+		result = gpucol_subquery_join_once(rewriting->query, sublink);
+	else
+		result = scalar ? gpucol_subquery_join_scalar(rewriting->query, sublink) :
+			gpucol_subquery_join_test(rewriting->query, sublink, rewriting->null_is_false);
+	rewriting->count += result != NULL;
+	return result != NULL ? result : (Node *) sublink;
+}
+
+/* What is true of an expression as part of another node, as far as it is of that. */
+static void
+descend(Rewriting *rewriting, const Node *node)
+{
+	if (IsA(node, List))
+		return;
+	if (IsA(node, BoolExpr) && ((const BoolExpr *) node)->boolop != NOT_EXPR)
+	{
+		rewriting->condition &= ((const BoolExpr *) node)->boolop == AND_EXPR;
+		rewriting->conditional |= !rewriting->condition;
+		return;
+	}
+	rewriting->condition &= is_notclause(node) && IsA(get_notclausearg(node), SubLink);
+	rewriting->null_is_false = IsA(node, BooleanTest) &&
+		(((const BooleanTest *) node)->booltesttype == IS_TRUE ||
+		 ((const BooleanTest *) node)->booltesttype == IS_NOT_TRUE);
+	rewriting->conditional |= IsA(node, CaseExpr) || IsA(node, CoalesceExpr);
+	if (IsA(node, Aggref) && ((const Aggref *) node)->agglevelsup == 0)
+		rewriting->grouped = false;
+}
+
+static Node *rewrite_expression(Node *node, Rewriting *rewriting);
+
+/* Rewrite the parts of a node, which is copied. */
+static Node *
+rewrite_parts(Node *node, Rewriting *rewriting)
+{
+	Rewriting	around = *rewriting;
+	Node	   *result;
+
+	descend(rewriting, node);
+	result = expression_tree_mutator(node, rewrite_expression, rewriting);
+	around.count = rewriting->count;
+	*rewriting = around;
+	return result;
+}
+
+/* Rewrite the condition of a CASE's branch, or the FILTER of an aggregate. */
+static Expr *
+rewrite_choice(Expr *condition, Rewriting *rewriting, bool of_rows)
+{
+	Rewriting	inside = *rewriting;
+	Expr	   *result;
+
+	inside.condition = false;
+	inside.null_is_false = true;
+	inside.grouped &= !of_rows;
+	result = (Expr *) rewrite_expression((Node *) condition, &inside);
+	rewriting->count = inside.count;
+	return result;
+}
+
+/* Rewrite a branch of a CASE. */
+static Node *
+rewrite_branch(const CaseWhen *branch, Rewriting *rewriting)
+{
+	CaseWhen   *result = makeNode(CaseWhen);
+
+	result->expr = rewrite_choice(branch->expr, rewriting, false);
+	result->result = (Expr *) rewrite_expression((Node *) branch->result, rewriting);
+	result->location = branch->location;
+	return (Node *) result;
+}
+
+/* Rewrite an aggregate's arguments, which are of rows, and its FILTER. */
+static Node *
+rewrite_aggregate(const Aggref *agg, Rewriting *rewriting)
+{
+	Aggref		unfiltered = *agg;
+	Aggref	   *result;
+
+	unfiltered.aggfilter = NULL;
+	result = castNode(Aggref, rewrite_parts((Node *) &unfiltered, rewriting));
+	result->aggfilter = rewrite_choice(agg->aggfilter, rewriting, agg->agglevelsup == 0);
+	return (Node *) result;
+}
+
+/* Rewrite subqueries that stand in an expression of the query itself. */
 static Node *
 rewrite_expression(Node *node, Rewriting *rewriting)
 {
 	Node	   *result;
-	bool		grouped = rewriting->grouped;
 
 	if (node == NULL || IsA(node, Query))
 		return node;
-	if (IsA(node, SubLink) && ((SubLink *) node)->subLinkType == EXPR_SUBLINK)
+	if (IsA(node, SubLink))
 	{
-		if (grouped)
-		{
-			gpucol_subquery_stays((SubLink *) node, "it is computed for groups");
-			return node;
-		}
-		result = gpucol_subquery_join_scalar(rewriting->query, (SubLink *) node);
-		rewriting->count += result != NULL;
-		return result != NULL ? result : node;
+		result = rewrite_sublink((SubLink *) node, rewriting);
+		if (result != node)
+			return result;
 	}
-	if (IsA(node, Aggref) && ((Aggref *) node)->agglevelsup == 0)
-		rewriting->grouped = false;
-	result = expression_tree_mutator(node, rewrite_expression, rewriting);
-	rewriting->grouped = grouped;
-	return result;
+	if (IsA(node, CaseWhen))
+		return rewrite_branch((const CaseWhen *) node, rewriting);
+	if (IsA(node, Aggref))
+		return rewrite_aggregate((const Aggref *) node, rewriting);
+	return rewrite_parts(node, rewriting);
 }
 
 /* Does a query read one table, as a simple cursor does? */
@@ -387,7 +530,7 @@ rewrite_clause(Rewriting *rewriting, Node **clause, bool filters, bool above)
 
 	*clause = rewrite_expression(before, rewriting);
 	if (rewriting->count == count || !filters ||
-		keeps_errors(query, rewriting->fromlist, rewriting->tables, NIL,
+		keeps_errors(query, rewriting->fromlist, rewriting->tables, rewriting->joined,
 					 above ? castNode(List, *clause) : NIL))
 		return;
 	*clause = before;
@@ -397,48 +540,124 @@ rewrite_clause(Rewriting *rewriting, Node **clause, bool filters, bool above)
 	note_stays(before, "a condition beside it could raise an error for a row that it excludes");
 }
 
-/* Rewrite the query's conditions that are NOT IN; returns how many. */
-static int
-rewrite_not_in(Rewriting *rewriting)
+/* Rewrite the query's conditions that are correlated INs, or NOT IN. */
+static void
+rewrite_conditions(Rewriting *rewriting)
 {
 	Query	   *query = rewriting->query;
 	Node	   *before = query->jointree->quals;
 	List	   *conditions = gpucol_subquery_conditions(before);
-	List	   *anti = NIL;
 	ListCell   *lc;
 
 	foreach(lc, conditions)
 	{
-		Node	   *not_exists = gpucol_subquery_not_exists(query, lfirst(lc));
+		Node	   *joined = gpucol_subquery_join_condition(query, lfirst(lc));
 
-		if (not_exists == NULL)
+		if (joined == NULL)
 			continue;
-		lfirst(lc) = not_exists;
-		anti = lappend(anti, not_exists);
+		lfirst(lc) = joined;
+		rewriting->joined = lappend(rewriting->joined, joined);
 	}
-	if (anti == NIL)
-		return 0;
+	if (rewriting->joined == NIL)
+		return;
 	query->jointree->quals = (Node *) make_ands_explicit(conditions);
-	if (keeps_errors(query, rewriting->fromlist, rewriting->tables, anti, NIL))
-		return list_length(anti);
+	if (keeps_errors(query, rewriting->fromlist, rewriting->tables, rewriting->joined, NIL))
+	{
+		rewriting->count += list_length(rewriting->joined);
+		return;
+	}
 	query->jointree->quals = before;
-	return 0;
+	rewriting->joined = NIL;
 }
 
-/* Rewrite what stands in the query's own clauses; `top` is the statement itself. */
+/* Rewrite subqueries behind LATERAL; returns how many. */
 static int
-rewrite_level(Query *query, bool top)
+rewrite_laterals(Query *query)
+{
+	int			count = 0;
+
+	for (int rti = 1; rti <= list_length(query->rtable); rti++)
+	{
+		RangeTblEntry *rte = rt_fetch(rti, query->rtable);
+
+		if (rte->rtekind == RTE_SUBQUERY && rte->lateral)
+			count += gpucol_subquery_join_lateral(query, rti);
+	}
+	return count;
+}
+
+/*
+ * Rewrite what stands in the query's own clauses; `top` is the statement itself.  With `grouped`
+ * its list is of groups.
+ */
+static int
+rewrite_clauses(Query *query, bool top, bool grouped)
 {
 	Rewriting	rewriting = {.query = query,.fromlist = query->jointree->fromlist,
 	.tables = list_length(query->rtable)};
 
+	rewrite_conditions(&rewriting);
+	rewriting.condition = rewriting.null_is_false = true;
 	rewrite_clause(&rewriting, &query->jointree->quals, true, false);
-	rewriting.count += rewrite_not_in(&rewriting);
-	rewriting.grouped = query->hasAggs || query->groupClause != NIL ||
-		query->groupingSets != NIL || query->havingQual != NULL;
-	rewrite_clause(&rewriting, (Node **) &query->targetList, !top && !rewriting.grouped, true);
+	rewriting.condition = rewriting.null_is_false = false;
+	rewriting.grouped = grouped;
+	rewrite_clause(&rewriting, (Node **) &query->targetList, !top && !grouped, true);
+	rewriting.grouped = true;
 	rewrite_clause(&rewriting, &query->havingQual, false, false);
 	return rewriting.count;
+}
+
+/* Conditions of WHERE that PostgreSQL makes joins of, where a gpucol table is read. */
+static int
+count_joins(Query *query)
+{
+	int			count = 0;
+	ListCell   *lc;
+
+	foreach(lc, gpucol_subquery_conditions(query->jointree->quals))
+	{
+		Node	   *condition = lfirst(lc);
+		SubLink    *sublink = (SubLink *) (is_notclause(condition) ? (Node *) get_notclausearg(condition) : condition);
+
+		if (!IsA(sublink, SubLink) || gpucol_subquery_is_ordered(sublink) ||
+			!(sublink->subLinkType == EXISTS_SUBLINK ? is_correlated(sublink) :
+			  sublink->subLinkType == ANY_SUBLINK && (Node *) sublink == condition && !is_correlated(sublink)))
+			continue;
+		count += OidIsValid(gpucol_subquery_table(query)) ||
+			OidIsValid(gpucol_subquery_table(castNode(Query, sublink->subselect)));
+	}
+	return count;
+}
+
+/*
+ * The same of a query that may be grouped: its grouping becomes a subquery if more are made
+ * joins then.  The reasons are those for what stays even so.
+ */
+static int
+rewrite_level(Query *query, bool top)
+{
+	bool		grouped = query->hasAggs || query->groupClause != NIL ||
+		query->groupingSets != NIL || query->havingQual != NULL;
+	Query	   *above = grouped ? gpucol_subquery_above_groups(query) : NULL;
+	List	   *reasons;
+	Query	   *below;
+	int			separate;
+	int			count;
+
+	if (above == NULL)
+		return rewrite_clauses(query, top, grouped);
+	reasons = gpucol_reason_swap(NIL);
+	gpucol_reason_swap(list_copy(reasons));
+	below = linitial_node(RangeTblEntry, above->rtable)->subquery;
+	separate = count_joins(above) + rewrite_clauses(above, top, false) +
+		rewrite_clauses(below, false, false);
+	reasons = gpucol_reason_swap(reasons);
+	count = rewrite_clauses(query, top, grouped);
+	gpucol_reason_swap(reasons);
+	if (separate <= count)
+		return count;
+	*query = *above;
+	return separate;
 }
 
 /* Rewrite the queries that stand in expressions. */
@@ -493,13 +712,17 @@ rewrite_query(Query *query, bool top, bool keep_table)
 	rewrite_sublinks((Node *) query->targetList, &count);
 	rewrite_sublinks((Node *) query->jointree, &count);
 	rewrite_sublinks(query->havingQual, &count);
-	if (reason != NULL || !query->hasSubLinks || query->setOperations != NULL)
+	if (reason != NULL || query->setOperations != NULL)
+		return count;
+	count += rewrite_laterals(query);
+	if (!query->hasSubLinks)
 		return count;
 	return count + rewrite_level(query, top);
 }
 
 /* ---- the choice ---- */
 
+/* Has a statement subqueries in expressions, or behind LATERAL? */
 static bool
 has_sublinks(Node *node, void *context)
 {
@@ -507,7 +730,9 @@ has_sublinks(Node *node, void *context)
 		return false;
 	if (IsA(node, Query))
 		return ((Query *) node)->hasSubLinks ||
-			query_tree_walker((Query *) node, has_sublinks, context, 0);
+			query_tree_walker((Query *) node, has_sublinks, context, QTW_EXAMINE_RTES_BEFORE);
+	if (IsA(node, RangeTblEntry))
+		return ((RangeTblEntry *) node)->rtekind == RTE_SUBQUERY && ((RangeTblEntry *) node)->lateral;
 	return expression_tree_walker(node, has_sublinks, context);
 }
 

@@ -26,6 +26,24 @@ extern Oid	gpucol_subquery_table(Query *query);
 extern Oid	gpucol_subquery_packed_part(RangeTblEntry *rte);
 extern List *gpucol_subquery_conditions(Node *node);
 
+/* May the user call a function that a join needs and the statement does not name? */
+extern bool gpucol_subquery_may_call(Oid function);
+
+/* Is a subquery executed for each row of the query around it, or a test (EXISTS, IN)? */
+extern bool gpucol_subquery_is_executed(const SubLink *sublink);
+
+/*
+ * Is a test that is one of the conditions of WHERE, or `negated` one, better left there?
+ * PostgreSQL makes a join of it, or path_join.c looks its one value up.
+ */
+extern bool gpucol_subquery_is_joined_there(const SubLink *sublink, bool negated);
+
+/*
+ * subquery_groups.c: a copy of a query with GROUP BY, HAVING or aggregates in which the grouping
+ * is the first table, a subquery; NULL if no subquery stands beside it, or it must.
+ */
+extern Query *gpucol_subquery_above_groups(Query *query);
+
 /*
  * subquery_scalar.c: the expression that takes the place of a scalar subquery in
  * `query`, to whose FROM clause the grouped subquery is joined; or NULL, and a reason is
@@ -34,16 +52,59 @@ extern List *gpucol_subquery_conditions(Node *node);
 extern Node *gpucol_subquery_join_scalar(Query *query, SubLink *sublink);
 
 /*
+ * ... the same of an EXISTS, which is returned as it is where it is correlated with nothing;
+ * and of an expression of aggregates that is joined even then.  The gpucol table may also be
+ * one of `query`.
+ */
+extern Node *gpucol_subquery_join_exists(Query *query, SubLink *sublink);
+extern Node *gpucol_subquery_join_counts(Query *query, SubLink *sublink);
+
+/*
+ * ... an EXISTS or an expression of aggregates that is correlated with nothing, as one row that is
+ * joined to all of `query`; or NULL: it stays.
+ */
+extern Node *gpucol_subquery_join_once(Query *query, SubLink *sublink);
+
+/*
+ * ... have an entry of the range table that is a subquery behind LATERAL, of one row, the first of
+ * an order, join the first rows of all keys; false if it stays, and a reason is noted.
+ */
+extern bool gpucol_subquery_join_lateral(Query *query, Index rti);
+
+/*
+ * subquery_test.c: what takes the place of EXISTS, IN, = ANY or <> ALL in an expression of
+ * `query`, to whose FROM clause subqueries are joined; or NULL, and `query` is as it was.
+ * With null_is_false it may be false where it would be NULL.
+ */
+extern Node *gpucol_subquery_join_test(Query *query, SubLink *sublink, bool null_is_false);
+
+/*
  * subquery_unique.c: does a query of one table give one row at most where `equalities`
  * (OpExprs) compare its columns with one value each?
  */
 extern bool gpucol_subquery_is_unique(Query *query, List *equalities);
 
 /*
- * subquery_not_in.c: the NOT EXISTS that takes the place of a condition of `query` that
- * is a NOT IN, or NULL: it is none, or stays.
+ * subquery_not_in.c: the EXISTS or NOT EXISTS that takes the place of a condition of `query`
+ * that is a correlated IN or a NOT IN, or NULL: it is none, or stays.
  */
-extern Node *gpucol_subquery_not_exists(Query *query, Node *condition);
+extern Node *gpucol_subquery_join_condition(Query *query, Node *condition);
+
+/*
+ * ... what is equal to an IN or = ANY (ANY_SUBLINK) of `query`, of EXISTS and of a subquery of counts, or
+ * NULL: it stays.  With null_is_false it may be false where the IN is NULL.
+ */
+extern Node *gpucol_subquery_in(Query *query, SubLink *sublink, bool null_is_false);
+
+/*
+ * ... what is equal to an EXISTS of which one condition compares by an order, or by <>, with the
+ * query around: a comparison with a subquery of the greatest or least value; NULL: it is none.
+ * With null_is_false it may be NULL where the EXISTS is false.
+ */
+extern Node *gpucol_subquery_exists_ordered(SubLink *sublink, bool null_is_false);
+
+/* ... is it an EXISTS with one that orders, beside other conditions? */
+extern bool gpucol_subquery_is_ordered(const SubLink *sublink);
 
 /*
  * A key that a subquery is grouped by, and what it equals in the outer query: `equality`

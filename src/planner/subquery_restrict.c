@@ -53,20 +53,35 @@ table_rows(Oid relid)
 	return rows;
 }
 
-/* Has an expression a subquery that is executed for rows? */
+/* Has an expression a subquery that is executed for rows, or may be made a join? */
 static bool
-has_correlated(Node *node, void *context)
+has_rewritten(Node *node, void *context)
 {
 	if (node == NULL)
 		return false;
-	if (IsA(node, SubLink))
-	{
-		GpucolReferences found = gpucol_subquery_references(((SubLink *) node)->subselect);
+	if (IsA(node, SubLink) && gpucol_subquery_is_executed((SubLink *) node))
+		return true;
+	return expression_tree_walker(node, has_rewritten, context);
+}
 
-		if (found.own || found.outer || found.farther)
-			return true;
+/*
+ * Does a condition hold whatever becomes of the others?  One that is made of a join holds for
+ * rows that have their groups only, and so must not tell which groups there are.
+ */
+static bool
+stands_alone(Node *condition)
+{
+	Node	   *test = is_notclause(condition) ? (Node *) get_notclausearg(condition) : condition;
+
+	if (IsA(test, SubLink) && ((SubLink *) test)->subLinkType != EXPR_SUBLINK)
+	{
+		GpucolReferences found = gpucol_subquery_references(((SubLink *) test)->subselect);
+
+		return !found.own && !found.outer && !found.farther &&
+			gpucol_subquery_is_joined_there((SubLink *) test, test != condition) &&
+			!has_rewritten(((SubLink *) test)->testexpr, NULL);
 	}
-	return expression_tree_walker(node, has_correlated, context);
+	return !has_rewritten(condition, NULL);
 }
 
 /* Conditions of a query on one of its tables alone, copied. */
@@ -83,7 +98,7 @@ own_conditions(Query *outer, Index rti)
 		Bitmapset  *tables = pull_varnos_of_level(NULL, condition, 0);
 
 		if (!found.outer && !found.farther && bms_membership(tables) == BMS_SINGLETON &&
-			bms_is_member(rti, tables) && !has_correlated(condition, NULL) &&
+			bms_is_member(rti, tables) && stands_alone(condition) &&
 			!contain_volatile_functions(condition) &&
 			gpucol_harmless_expr(outer, (Expr *) condition) == NULL)
 			own = lappend(own, copyObject(condition));

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * subquery_scalar.c
- *	  Correlated scalar subqueries of aggregates become joins.
+ *	  Correlated scalar subqueries of aggregates become joins, and so does EXISTS.
  *
  * (SELECT e(agg(b.y), ...) FROM b WHERE b.k = a.k AND rest), in a query over a, becomes a
  * subquery in its FROM clause,
@@ -13,6 +13,7 @@
  *
  *	  one group			at most: = and the grouping belong to one family of operators, so
  *						that the rows of b that equal a.k are one group
+ *	  no key			where only conditions on a's columns or e correlate it: one row
  *	  no group			leaves NULL, which is what aggregates over no rows give, but for
  *						counts, which give 0: COALESCE; e is evaluated over these, where
  *						and when it was before
@@ -21,8 +22,20 @@
  * A subquery without aggregates is joined as it is, if an index says that it gives one row
  * at most (subquery_unique.c): more would be PostgreSQL's error.
  *
+ * EXISTS (SELECT FROM b WHERE b.k = a.k AND rest) becomes such a join with the keys alone,
+ * and grouped.k IS NOT NULL takes its place: no NULL equals a.k.
+ *
  * Conditions of the subquery on a's columns alone go to the join's condition.  Where e
  * stands in a condition that NULL does not pass, PostgreSQL makes an inner join of it.
+ *
+ * (SELECT e FROM b WHERE b.k = a.k ORDER BY s LIMIT 1) is joined with the first row of each key,
+ *
+ *		SELECT DISTINCT ON (k) k, e, s FROM b ORDER BY k, s
+ *
+ * and so is such a query behind LATERAL, whose other columns stay where they are.
+ *
+ * One that is correlated with nothing is joined where its value is asked for some rows only, below
+ * OR and CASE: an engine cannot ask for it then.  Of EXISTS that is its first row.
  *
  * A subquery may read WITH queries of the query that it stands in.
  *
@@ -35,12 +48,15 @@
 #include "postgres.h"
 
 #include "access/stratnum.h"
+#include "catalog/pg_type.h"
 #include "miscadmin.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
 #include "optimizer/clauses.h"
 #include "optimizer/optimizer.h"
+#include "optimizer/tlist.h"
 #include "parser/parse_clause.h"
+#include "parser/parsetree.h"
 #include "rewrite/rewriteManip.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
@@ -165,6 +181,7 @@ find_grouping(Oid opno, Oid type, Oid *equal, Oid *less)
 	*equal = get_opfamily_member(family, type, type, BTEqualStrategyNumber);
 	*less = get_opfamily_member(family, type, type, BTLessStrategyNumber);
 	return OidIsValid(*equal) && OidIsValid(*less) &&
+		(*equal == opno || gpucol_subquery_may_call(get_opcode(*equal))) &&
 		gpucol_harmless_function(get_opcode(*equal)) && gpucol_harmless_function(get_opcode(*less));
 }
 
@@ -275,12 +292,12 @@ take_conditions(GroupedJoin *join)
 		if (!take_condition(join, lfirst(lc), &rest))
 			return false;
 	}
-	if (join->groups == NIL)
-		join->reason = "it is correlated by no equality";
 	from->quals = rest == NIL ? NULL : (Node *) make_ands_explicit(rest);
 	if (join->groups != NIL)
 		gpucol_subquery_restrict(join->outer, join->inner, join->asked);
-	return join->groups != NIL;
+	else if (!join->inner->hasAggs)
+		join->reason = "it is correlated by no equality";
+	return join->reason == NULL;
 }
 
 /* ---- the value ---- */
@@ -355,6 +372,17 @@ join_whole_value(GroupedJoin *join, Node *value)
 	return joined;
 }
 
+/* Let the subquery's rows be joined as they are. */
+static void
+ungroup(GroupedJoin *join)
+{
+	ListCell   *lc;
+
+	foreach(lc, join->columns)
+		lfirst_node(TargetEntry, lc)->ressortgroupref = 0;
+	join->groups = NIL;
+}
+
 /*
  * The value of a subquery without aggregates, which is that of its one row, or NULL; or
  * NULL, and a reason.  No row leaves NULL columns, which must make the value NULL.
@@ -362,7 +390,6 @@ join_whole_value(GroupedJoin *join, Node *value)
 static Node *
 join_only_value(GroupedJoin *join, Node *value)
 {
-	ListCell   *lc;
 	GpucolReferences found = gpucol_subquery_references(value);
 
 	if (!gpucol_subquery_is_unique(join->inner, join->equalities))
@@ -370,31 +397,108 @@ join_only_value(GroupedJoin *join, Node *value)
 	else if (!found.own || contain_nonstrict_functions(value))
 		join->reason = "its value may be other than NULL where no row is found";
 	value = join_value(value, join);
-	foreach(lc, join->columns)
-		lfirst_node(TargetEntry, lc)->ressortgroupref = 0;
-	join->groups = NIL;
+	ungroup(join);
 	return value;
+}
+
+/* Whether EXISTS finds a row: one of the keys is then not NULL. */
+static Node *
+join_found(GroupedJoin *join)
+{
+	NullTest   *test = makeNode(NullTest);
+	TargetEntry *key = linitial_node(TargetEntry, join->columns);
+	ListCell   *lc;
+
+	foreach(lc, join->columns)
+	{
+		if (get_typbyval(exprType((Node *) key->expr)))
+			break;
+		key = lfirst_node(TargetEntry, lc);
+	}
+	test->arg = (Expr *) column_var(join, key, true);
+	test->nulltesttype = IS_NOT_NULL;
+	test->location = -1;
+	if (gpucol_subquery_is_unique(join->inner, join->equalities))
+		ungroup(join);
+	return (Node *) test;
+}
+
+/* ---- first rows ---- */
+
+/* Is a query one row, the first of an order? */
+static bool
+is_first_row(const Query *query)
+{
+	const Const *limit = (const Const *) eval_const_expressions(NULL, query->limitCount);
+
+	return limit != NULL && IsA(limit, Const) && !limit->constisnull && limit->consttype == INT8OID &&
+		DatumGetInt64(limit->constvalue) == 1 && query->limitOption == LIMIT_OPTION_COUNT &&
+		query->limitOffset == NULL && query->sortClause != NIL && query->distinctClause == NIL && !query->hasAggs;
+}
+
+/* How a column is sorted already, or NULL. */
+static const SortGroupClause *
+find_sorted(const TargetEntry *tle, List *sort)
+{
+	return tle->ressortgroupref == 0 ? NULL : get_sortgroupref_clause(tle->ressortgroupref, sort);
+}
+
+/* Have the subquery give the first row of each key. */
+static void
+take_first(GroupedJoin *join)
+{
+	Query	   *inner = join->inner;
+	List	   *sort = list_copy(join->groups);
+	ListCell   *lc;
+
+	foreach(lc, inner->sortClause)
+	{
+		SortGroupClause *clause = copyObject(lfirst_node(SortGroupClause, lc));
+		TargetEntry *tle = find_column(join, get_sortgroupclause_tle(clause, inner->targetList)->expr, "sort");
+		const SortGroupClause *before = find_sorted(tle, sort);
+
+		if (before != NULL && before->eqop != clause->eqop)
+			join->reason = "it is sorted by a key in an order of its own";
+		if (before != NULL)
+			continue;
+		clause->tleSortGroupRef = tle->ressortgroupref = list_length(sort) + 1;
+		sort = lappend(sort, clause);
+	}
+	inner->distinctClause = join->groups;
+	inner->hasDistinctOn = true;
+	inner->sortClause = sort;
+	inner->limitCount = NULL;
+	join->groups = NIL;
+}
+
+/* The value of a subquery that is a first row: no row leaves NULL. */
+static Node *
+join_first_value(GroupedJoin *join, Node *value)
+{
+	Node	   *column = (Node *) column_var(join, find_column(join, (Expr *) value, "value"), true);
+
+	take_first(join);
+	return column;
 }
 
 /* ---- the subquery ---- */
 
-/* Why a subquery of this shape stays, or NULL. */
+/* Why a subquery of this form stays, or NULL. */
 static const char *
-decline_shape(Query *query)
+decline_form(Query *query)
 {
 	if (query->commandType != CMD_SELECT || query->setOperations != NULL)
 		return "it has a set operation";
 	if (query->groupClause != NIL || query->groupingSets != NIL || query->havingQual != NULL)
 		return "it has GROUP BY or HAVING";
 	if (query->hasWindowFuncs || query->hasTargetSRFs || query->distinctClause != NIL ||
-		query->sortClause != NIL || query->limitCount != NULL || query->limitOffset != NULL)
+		((query->sortClause != NIL || query->limitCount != NULL || query->limitOffset != NULL) &&
+		 !is_first_row(query)))
 		return "it has more clauses than WHERE";
 	if (query->rowMarks != NIL)
 		return "it locks rows";
 	if (query->cteList != NIL)
 		return "it has WITH";
-	if (list_length(query->targetList) != 1)
-		return "it has several columns";
 	if (contain_volatile_functions((Node *) query))
 		return "it has a volatile function";
 	return NULL;
@@ -436,36 +540,51 @@ add_join(GroupedJoin *join)
 	joined->larg = list_length(from->fromlist) == 1 ? linitial(from->fromlist) :
 		(Node *) makeFromExpr(from->fromlist, NULL);
 	joined->rarg = (Node *) right;
-	joined->quals = (Node *) make_ands_explicit(join->conditions);
+	joined->quals = join->conditions == NIL ? NULL : (Node *) make_ands_explicit(join->conditions);
 	joined->rtindex = join->join_rti;
 	from->fromlist = list_make1(joined);
 }
 
-/* Build the join, without touching the outer query; returns the value, or NULL. */
-static Node *
-prepare_join(GroupedJoin *join)
+/* Is the subquery, with the columns and groups that it has now, one that may stand alone? */
+static bool
+is_separate(GroupedJoin *join)
 {
 	Query	   *inner = join->inner;
-	Node	   *value = (Node *) linitial_node(TargetEntry, inner->targetList)->expr;
 	GpucolReferences left;
+
+	if (join->reason != NULL)
+		return false;
+	inner->targetList = join->columns;
+	inner->groupClause = join->groups;
+	left = gpucol_subquery_references((Node *) inner);
+	if (left.own || left.outer || left.farther)
+		join->reason = "it is correlated in other places than conditions of WHERE";
+	else
+		join->reason = gpucol_harmless_query(inner, join->outer);
+	return join->reason == NULL;
+}
+
+/*
+ * Build the join, without touching the outer query; returns the value, or NULL.  With
+ * `exists` the subquery has no columns, and the value is whether it has a row.
+ */
+static Node *
+prepare_join(GroupedJoin *join, bool exists)
+{
+	Query	   *inner = join->inner;
+	Node	   *value = exists ? NULL : (Node *) linitial_node(TargetEntry, inner->targetList)->expr;
 
 	join->rti = list_length(join->outer->rtable) + 1;
 	join->join_rti = join->rti + 1;
 	if (!take_conditions(join))
 		return NULL;
-	value = inner->hasAggs ? join_whole_value(join, value) : join_only_value(join, value);
-	if (join->reason != NULL)
-		return NULL;
-	inner->targetList = join->columns;
-	inner->groupClause = join->groups;
-	left = gpucol_subquery_references((Node *) inner);
-	if (left.own || left.outer || left.farther)
-	{
-		join->reason = "it is correlated in other places than conditions of WHERE";
-		return NULL;
-	}
-	join->reason = gpucol_harmless_query(inner, join->outer);
-	return join->reason == NULL ? value : NULL;
+	if (exists)
+		value = join_found(join);
+	else if (is_first_row(inner))
+		value = join_first_value(join, value);
+	else
+		value = inner->hasAggs ? join_whole_value(join, value) : join_only_value(join, value);
+	return is_separate(join) ? value : NULL;
 }
 
 /* The first gpucol table of the WITH queries of `around` that a query reads, or InvalidOid. */
@@ -493,21 +612,34 @@ with_table(const Query *query, const Query *around)
 	return InvalidOid;
 }
 
-/*
- * The gpucol table that a correlated scalar subquery reads, by a WITH query of `around` too;
- * or InvalidOid: there is none, or it is executed once.
- */
+/* The gpucol table that a subquery reads, by a WITH query of `around` too, or InvalidOid. */
+static Oid
+read_table(const SubLink *sublink, const Query *around)
+{
+	Oid			relid = gpucol_subquery_table(castNode(Query, sublink->subselect));
+
+	return OidIsValid(relid) || around == NULL ? relid :
+		with_table(castNode(Query, sublink->subselect), around);
+}
+
+/* The same, or one that the query around it reads. */
+static Oid
+test_table(const SubLink *sublink, Query *query)
+{
+	Oid			relid = read_table(sublink, query);
+
+	return OidIsValid(relid) ? relid : gpucol_subquery_table(query);
+}
+
+/* The gpucol table that a correlated scalar subquery reads; any other is InvalidOid. */
 static Oid
 correlated_table(const SubLink *sublink, const Query *around)
 {
 	GpucolReferences found = gpucol_subquery_references(sublink->subselect);
-	Oid			relid;
 
 	if (sublink->subLinkType != EXPR_SUBLINK || !(found.own || found.outer || found.farther))
 		return InvalidOid;
-	relid = gpucol_subquery_table(castNode(Query, sublink->subselect));
-	return OidIsValid(relid) || around == NULL ? relid :
-		with_table(castNode(Query, sublink->subselect), around);
+	return read_table(sublink, around);
 }
 
 void
@@ -519,27 +651,249 @@ gpucol_subquery_stays(SubLink *sublink, const char *reason)
 		gpucol_reason_add(relid, "subquery", "%s", reason);
 }
 
+/* Make the join; returns what takes the subquery's place, or NULL, and a reason is noted. */
+static Node *
+make_join(GroupedJoin *join, Query *inner, bool exists)
+{
+	GpucolReferences found = gpucol_subquery_references((Node *) inner);
+	Node	   *value = NULL;
+
+	if (join->reason == NULL && (found.outer || found.farther))
+		join->reason = "it is correlated with more than the query around it";
+	if (join->reason == NULL)
+	{
+		join->inner = inner;
+		value = prepare_join(join, exists);
+	}
+	if (value == NULL)
+		gpucol_reason_add(join->relid, "subquery", "%s", join->reason);
+	else
+		add_join(join);
+	return value;
+}
+
 Node *
 gpucol_subquery_join_scalar(Query *query, SubLink *sublink)
 {
 	Query	   *inner = castNode(Query, sublink->subselect);
-	GpucolReferences found = gpucol_subquery_references((Node *) inner);
 	GroupedJoin join = {.outer = query,.relid = correlated_table(sublink, query)};
-	Node	   *value = NULL;
 
 	if (!OidIsValid(join.relid))
 		return NULL;
-	join.reason = decline_shape(inner);
-	if (join.reason == NULL && (found.outer || found.farther))
-		join.reason = "it is correlated with more than the query around it";
-	if (join.reason == NULL)
-	{
-		join.inner = copyObject(inner);
-		value = prepare_join(&join);
-	}
-	if (value == NULL)
-		gpucol_reason_add(join.relid, "subquery", "%s", join.reason);
-	else
+	join.reason = decline_form(inner);
+	return make_join(&join, copyObject(inner), false);
+}
+
+Node *
+gpucol_subquery_join_counts(Query *query, SubLink *sublink)
+{
+	Query	   *inner = castNode(Query, sublink->subselect);
+	GroupedJoin join = {.outer = query,.relid = test_table(sublink, query)};
+
+	join.reason = decline_form(inner);
+	return make_join(&join, copyObject(inner), false);
+}
+
+/* Why EXISTS over a query of this form stays, or NULL. */
+static const char *
+decline_exists(Query *query)
+{
+	if (query->commandType != CMD_SELECT || query->setOperations != NULL)
+		return "it has a set operation";
+	if (query->hasAggs || query->groupClause != NIL || query->groupingSets != NIL ||
+		query->havingQual != NULL)
+		return "it has aggregates, GROUP BY or HAVING";
+	if (query->hasWindowFuncs || query->hasTargetSRFs || query->limitCount != NULL ||
+		query->limitOffset != NULL)
+		return "it has LIMIT, OFFSET, window functions or sets of rows in its list";
+	if (query->rowMarks != NIL)
+		return "it locks rows";
+	if (query->cteList != NIL)
+		return "it has WITH";
+	if (contain_volatile_functions((Node *) query))
+		return "it has a volatile function";
+	return NULL;
+}
+
+Node *
+gpucol_subquery_join_exists(Query *query, SubLink *sublink)
+{
+	Query	   *inner = castNode(Query, sublink->subselect);
+	GroupedJoin join = {.outer = query,.relid = test_table(sublink, query)};
+	GpucolReferences found = gpucol_subquery_references((Node *) inner);
+
+	if (!found.own && !found.outer && !found.farther)
+		return (Node *) sublink;
+	join.reason = decline_exists(inner);
+	inner = copyObject(inner);
+	inner->targetList = inner->distinctClause = inner->sortClause = inner->windowClause = NIL;
+	inner->hasDistinctOn = false;
+	return make_join(&join, inner, true);
+}
+
+/* Have a query give one row, which is found or not; returns the test that takes EXISTS' place. */
+static Node *
+prepare_found(GroupedJoin *join)
+{
+	TargetEntry *found = makeTargetEntry((Expr *) makeBoolConst(true, false), 1, "found", false);
+	NullTest   *test = makeNode(NullTest);
+
+	join->rti = list_length(join->outer->rtable) + 1;
+	join->join_rti = join->rti + 1;
+	join->columns = list_make1(found);
+	join->inner->distinctClause = join->inner->sortClause = join->inner->windowClause = NIL;
+	join->inner->hasDistinctOn = false;
+	join->inner->limitCount = (Node *) makeConst(INT8OID, -1, InvalidOid, sizeof(int64), Int64GetDatum(1),
+												 false, FLOAT8PASSBYVAL);
+	test->arg = (Expr *) column_var(join, found, true);
+	test->nulltesttype = IS_NOT_NULL;
+	test->location = -1;
+	return is_separate(join) ? (Node *) test : NULL;
+}
+
+Node *
+gpucol_subquery_join_once(Query *query, SubLink *sublink)
+{
+	GroupedJoin join = {.outer = query,.relid = gpucol_subquery_table(query)};
+	bool		exists = sublink->subLinkType == EXISTS_SUBLINK;
+	Node	   *value;
+
+	join.inner = copyObject(castNode(Query, sublink->subselect));
+	if (!OidIsValid(join.relid) || (!exists && !join.inner->hasAggs))
+		return NULL;
+	if (!exists)
+		return decline_form(join.inner) != NULL ? NULL : make_join(&join, join.inner, false);
+	value = decline_exists(join.inner) != NULL ? NULL : prepare_found(&join);
+	if (value != NULL)
 		add_join(&join);
 	return value;
+}
+
+/* Is a table of a query read as a whole row? */
+static bool
+has_whole_row(Node *node, Index *rti)
+{
+	if (node == NULL)
+		return false;
+	if (IsA(node, Var))
+		return ((Var *) node)->varno == (int) *rti && ((Var *) node)->varattno <= 0;
+	if (IsA(node, Query))
+		return query_tree_walker((Query *) node, has_whole_row, rti, 0);
+	return expression_tree_walker(node, has_whole_row, rti);
+}
+
+/* All tables and joins of a part of a FROM clause. */
+static Bitmapset *
+all_tables(Node *node)
+{
+	Bitmapset  *result = NULL;
+	ListCell   *lc;
+
+	check_stack_depth();
+	if (IsA(node, RangeTblRef))
+		return bms_make_singleton(((RangeTblRef *) node)->rtindex);
+	if (IsA(node, JoinExpr))
+	{
+		JoinExpr   *join = (JoinExpr *) node;
+
+		result = bms_union(all_tables(join->larg), all_tables(join->rarg));
+		return join->rtindex == 0 ? result : bms_add_member(result, join->rtindex);
+	}
+	foreach(lc, castNode(FromExpr, node)->fromlist)
+		result = bms_union(result, all_tables(lfirst(lc)));
+	return result;
+}
+
+/*
+ * The conditions of the join whose right side a table is, or of WHERE; NULL: neither.  They may
+ * refer to *tables beside it.
+ */
+static Node **
+find_conditions(Node *node, Index rti, Bitmapset **tables)
+{
+	Node	  **found = NULL;
+	ListCell   *lc;
+
+	check_stack_depth();
+	if (IsA(node, JoinExpr))
+	{
+		JoinExpr   *join = (JoinExpr *) node;
+
+		if (IsA(join->rarg, RangeTblRef) && ((RangeTblRef *) join->rarg)->rtindex == (int) rti)
+		{
+			*tables = all_tables(join->larg);
+			return join->jointype == JOIN_INNER || join->jointype == JOIN_LEFT ? &join->quals : NULL;
+		}
+		found = find_conditions(join->larg, rti, tables);
+		return found != NULL ? found : find_conditions(join->rarg, rti, tables);
+	}
+	if (!IsA(node, FromExpr))
+		return NULL;
+	foreach(lc, ((FromExpr *) node)->fromlist)
+	{
+		if (IsA(lfirst(lc), RangeTblRef) && lfirst_node(RangeTblRef, lc)->rtindex == (int) rti)
+		{
+			*tables = all_tables(node);
+			return &((FromExpr *) node)->quals;
+		}
+		if ((found = find_conditions(lfirst(lc), rti, tables)) != NULL)
+			return found;
+	}
+	return NULL;
+}
+
+/* Build the subquery of first rows, whose columns stay in front; false with a reason. */
+static bool
+prepare_lateral(GroupedJoin *join, Bitmapset *tables)
+{
+	ListCell   *lc;
+
+	foreach(lc, join->inner->targetList)
+	{
+		TargetEntry *tle = copyObject(lfirst_node(TargetEntry, lc));
+
+		tle->ressortgroupref = 0;
+		if (!tle->resjunk)
+			join->columns = lappend(join->columns, tle);
+	}
+	if (join->reason != NULL || !take_conditions(join))
+		return false;
+	tables = bms_add_member(tables, join->rti);
+	if (!bms_is_subset(pull_varnos(NULL, (Node *) join->conditions), tables))
+		join->reason = "it refers to tables on no side of its join";
+	take_first(join);
+	return is_separate(join);
+}
+
+bool
+gpucol_subquery_join_lateral(Query *query, Index rti)
+{
+	RangeTblEntry *rte = rt_fetch(rti, query->rtable);
+	GroupedJoin join = {.outer = query,.rti = rti};
+	Bitmapset  *tables = NULL;
+	Node	  **conditions = find_conditions((Node *) query->jointree, rti, &tables);
+	GpucolReferences found = gpucol_subquery_references((Node *) rte->subquery);
+
+	join.relid = gpucol_subquery_table(rte->subquery);
+	if (!OidIsValid(join.relid) || !found.own || !is_first_row(rte->subquery))
+		return false;
+	join.reason = decline_form(rte->subquery);
+	if (join.reason == NULL && (found.outer || found.farther))
+		join.reason = "it is correlated with more than the query around it";
+	if (join.reason == NULL && (conditions == NULL || rte->security_barrier ||
+								query_tree_walker(query, has_whole_row, &rti, QTW_IGNORE_RT_SUBQUERIES)))
+		join.reason = "it is read as whole rows, or is no right side of a join";
+	join.inner = copyObject(rte->subquery);
+	if (!prepare_lateral(&join, tables))
+	{
+		gpucol_reason_add(join.relid, "LATERAL", "%s", join.reason);
+		return false;
+	}
+	for (int i = list_length(rte->eref->colnames); i < list_length(join.columns); i++)
+		rte->eref->colnames = lappend(rte->eref->colnames,
+									  makeString(list_nth_node(TargetEntry, join.columns, i)->resname));
+	rte->subquery = join.inner;
+	rte->lateral = false;
+	*conditions = make_and_qual(*conditions, (Node *) make_ands_explicit(join.conditions));
+	return true;
 }

@@ -59,5 +59,32 @@ SELECT count(*) FROM tc_raw WHERE a <> b GROUP BY a < b COLLATE "C" ORDER BY 1;
 EXPLAIN (VERBOSE, COSTS OFF) SELECT count(*) FROM tc_packed WHERE d = e;
 EXPLAIN (VERBOSE, COSTS OFF) SELECT count(*) FROM tc_packed WHERE h < a;
 
-DROP TABLE tc_heap, tc_packed, tc_raw;
-DROP FUNCTION tc_check;
+-- Of columns with different collations a comparison has none: an error where heap has it.
+CREATE TABLE tc_two_heap (id int, c text COLLATE "C", p text COLLATE "POSIX");
+INSERT INTO tc_two_heap SELECT i, 'w' || i % 5, 'w' || i % 3 FROM generate_series(1, 2000) i;
+CREATE TABLE tc_two_packed (LIKE tc_two_heap) USING gpucol;
+INSERT INTO tc_two_packed SELECT * FROM tc_two_heap;
+CREATE FUNCTION tc_state(query text) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE n bigint;
+BEGIN
+	EXECUTE query INTO n;
+	RETURN n;
+EXCEPTION WHEN others THEN
+	RETURN SQLSTATE;
+END $$;
+SELECT q, tc_state(format(q, 'tc_two_heap')) AS heap, tc_state(format(q, 'tc_two_packed')) AS gpucol FROM unnest(ARRAY[
+	'SELECT count(*) FROM %1$s WHERE c = p',
+	'SELECT count(*) FROM %1$s WHERE id < 0 OR c = p',
+	'SELECT count(*) FROM %1$s WHERE id < 0 OR c <> p',
+	'SELECT count(*) FROM %1$s WHERE id < 0 OR c < p',
+	'SELECT count(*) FROM %1$s WHERE c IS DISTINCT FROM p',
+	'SELECT count(*) FROM %1$s WHERE c IN (p, ''w1'')',
+	'SELECT count(CASE c WHEN p THEN 1 END) FROM %1$s',
+	'SELECT count(nullif(c, p)) FROM %1$s',
+	'SELECT count(*) FILTER (WHERE c = p) FROM %1$s',
+	'SELECT count(*) FROM %1$s x JOIN %1$s y ON x.id = y.id AND x.c = y.p',
+	'SELECT count(*) FROM %1$s WHERE id < 0 AND c = p',
+	'SELECT count(*) FROM %1$s WHERE id < 0 OR c = p COLLATE "C"']) q;
+
+DROP TABLE tc_heap, tc_packed, tc_raw, tc_two_heap, tc_two_packed;
+DROP FUNCTION tc_check, tc_state;

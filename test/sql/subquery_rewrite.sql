@@ -169,8 +169,8 @@ SELECT x, sr_stays(format('SELECT id, (SELECT %s) FROM sr_outer o', x)) FROM unn
 	'max(n) + (SELECT 1 FROM sr_heap WHERE k = o.k AND false) FROM %1$s p WHERE p.k = o.k']) x;
 SELECT x, sr_stays(x) FROM unnest(ARRAY[
 	'SELECT sum(n) FROM sr_heap p, sr_outer o WHERE p.k = o.k AND 3 < (SELECT count(*) FROM sr_heap h WHERE h.k = o.k)',
-	'SELECT size FROM sr_outer o GROUP BY size HAVING size < (SELECT count(*) FROM %1$s p WHERE p.k = o.size)',
-	'SELECT size, (SELECT count(*) FROM %1$s p WHERE p.k = o.size) FROM sr_outer o GROUP BY size',
+	'SELECT size FROM sr_outer o GROUP BY size HAVING size + random() < (SELECT count(*) FROM %1$s p WHERE p.k = o.size)',
+	'SELECT size, (SELECT count(*) FROM %1$s p WHERE p.k < o.size) FROM sr_outer o GROUP BY size',
 	'SELECT max(k), (SELECT count(*) FROM %1$s p WHERE p.k = max(o.k)) FROM sr_outer o',
 	'SELECT id FROM sr_outer o WHERE size < (SELECT count(*) FROM %1$s p WHERE p.k = o.k) FOR UPDATE',
 	'SELECT CASE WHEN y.size > 0 THEN (SELECT sum(n) FROM %1$s p WHERE p.k = y.c) END FROM (SELECT size, 1 / size AS c FROM sr_outer) y',

@@ -94,4 +94,23 @@ SET gpucol.pushdown = forbid;
 EXECUTE find('ab', '{ab,abc,NULL}', 'b');
 EXECUTE find(NULL, '{}', '');
 EXECUTE find('', NULL, 'ab');
+RESET gpucol.pushdown;
+
+-- groups in one another: PostgreSQL's engine has an error of its own for those that are too deep
+CREATE FUNCTION nested(name text, depth int) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE found bigint;
+BEGIN
+	EXECUTE format('SELECT count(*) FROM %I WHERE t ~ $1', name) INTO found USING repeat('(', depth) || 'a' || repeat(')', depth);
+	RETURN found;
+EXCEPTION WHEN statement_too_complex THEN
+	RETURN SQLSTATE;
+WHEN invalid_regular_expression THEN
+	RETURN NULL;
+END $$;
+CREATE TABLE few USING gpucol AS SELECT 'a' || i AS t FROM generate_series(1, 20) i;
+CREATE TABLE none (t text) USING gpucol;
+SET max_stack_depth = '100kB';
+SELECT what, nested(what, depth), count(*) FROM unnest('{few,none}'::text[]) what, generate_series(10, 500, 10) depth
+	WHERE nested(what, depth) = '54001' GROUP BY 1, 2;
+RESET max_stack_depth;
 DROP SCHEMA text_match CASCADE;

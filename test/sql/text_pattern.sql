@@ -31,8 +31,11 @@ CREATE TABLE patterns (p text, known bool);
 INSERT INTO patterns SELECT p, true FROM unnest(ARRAY['^https?://(?:www\.)?([^/]+)/.*$', '^https?://(?:www\.)?([^/]+)$', '^a?(?:ab)?([ab]+)b.*$', '^a?(?:ab)?b?([ab]*)b$',
 	'^(?:ab)?(?:a)?([^/]*)/.*$', '^(a+)ab.*$', '^([ab]+)ab$', '^(.*)$', '^(.+)$', '^(.*)a.*$', '^(.*)/a$', '^([^a]+)é$', '^é(.*)/.*$', '^([a-b]*)/$', '^([^a-b]+)b.*$',
 	'^a?a?a?(a*)$', '^a?a?([^b]*)a.*$', '^h?(?:ttp)?s?:?/?/?(?:www\.)?(.+)$', '^(?:www\.)?(?:www\.)?([^.]+)\.c.*$', '^a(b*)é.*$', '^([/-]+)a.*$']) p;
-INSERT INTO patterns SELECT p, false FROM unnest(ARRAY['^a([^é]*).*$', '^([ab/]+)/\.*$', '(a+)', '^(a+)', '(a+)$', '^(a|b)$', '^(a+?)b$', '^(ab)+$', '^é?(a*)$', '^a{1,2}(b*)$', '^(?i)A(.*)$', '^([[:alpha:]]+).*$',
-	'^(\w+).*$', '^a*(b*)$', '^((a)b*)$', '^(a*)(b*)$', '^(a*)\1$', '^(a*)\y.*$', '^([]a]*).*$', '^(.*?)a.*$', '^(a*)|b$', '^(a*)b.*c$', '^.(a*)$', '^(a*).*', '^(a*)+$', '^(?:a*)(b*)$', '^(b)$', '^x(?:(a*))$', '^(?:a|b)?(a*)$']) p;
+-- anywhere, or not to the end
+INSERT INTO patterns SELECT p, true FROM unnest(ARRAY['(a+)', '^(a+)', '(a+)$', '^(a*).*', '(a*)', 'b(a*)', '/([^/]*)/', '//([^/]+)/', 'a([ab]+)b', 'ab([^b]+)', '([^a]+)a', '([ab]+)é', '/([^/]+)$', 'www\.([^.]+)\.', '(b+)/$',
+	'a([a-b]*)b$', '(.*)a', '(.+)/', 'é(.*)', '([^/]+)/a.*', 'b(a+)b.*$', '^a([ab]*)b', '([0-9]+)', '(\d+)', 'é(\d*)', '\?http://([^/?]+)', '(\d+)$', '^h(t+)p', 'a(b+)\$', 'aa(a*)b', '/([ab/]+)/']) p;
+INSERT INTO patterns SELECT p, false FROM unnest(ARRAY['^a([^é]*).*$', '^([ab/]+)/\.*$', '^(a|b)$', '^(a+?)b$', '^(ab)+$', '^é?(a*)$', '^a{1,2}(b*)$', '^(?i)A(.*)$', '^([[:alpha:]]+).*$',
+	'^(\w+).*$', '^a*(b*)$', '^((a)b*)$', '^(a*)(b*)$', '^(a*)\1$', '^(a*)\y.*$', '^([]a]*).*$', '^(.*?)a.*$', '^(a*)|b$', '^(a*)b.*c$', '^.(a*)$', 'a?(b+)', '^a?(b*)', 'b?(a*)$', '(a+)|b', 'a+(b*)', '(a+?)b', '.*(a+)', '(\w+)', '(\s*)a', '((a)+)', 'a(b+)b*', '([^é]+)b', '^(a*)+$', '^(?:a*)(b*)$', '^(b)$', '^x(?:(a*))$', '^(?:a|b)?(a*)$']) p;
 SET gpucol.cpu_threads = 2;
 SELECT c.relation, p.p, f, d FROM patterns p, (VALUES ('short', 't'), ('short', 'd'), ('urls', 't')) c (relation, col), unnest(ARRAY['regexp_replace(%s, %L, ''\1'')', 'substring(%s FROM %L)']) f,
 	differ(format('SELECT %1$s, count(*), count(%1$s), count(DISTINCT %1$s), sum(id) FROM %2$s GROUP BY 1', format(f, col, p), relation)) d

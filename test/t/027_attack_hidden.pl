@@ -207,6 +207,12 @@ SQL
 my @shapes = (
 	'SELECT count(*) FROM T WHERE C', 'SELECT id FROM T WHERE C ORDER BY id LIMIT 3', 'SELECT count(*) FROM T WHERE id < 500 AND C', 'SELECT i % 3 AS k, count(*) FROM T WHERE C GROUP BY 1 ORDER BY 1', 'SELECT count(*) FILTER (WHERE C) FROM T', 'SELECT (C) AS k, count(*) FROM T GROUP BY 1 ORDER BY 1',
 	'SELECT id FROM T ORDER BY (C), id LIMIT 2', 'SELECT bool_and(C), max((C)::int) FROM T', 'SELECT CASE WHEN C THEN t END AS k, count(*) FROM T GROUP BY 1 ORDER BY 1', 'SELECT count(*) FROM T WHERE NOT (C) OR (C)');
+# subqueries that become joins, where all groups are computed; the condition's columns are those of the inner table
+my @joined = (
+	'SELECT count(*) FROM T x WHERE x.id % 7 = 1 OR EXISTS (SELECT FROM T y WHERE y.id = x.id AND C)', 'SELECT count(*) FILTER (WHERE NOT (x.i IN (SELECT y.i FROM T y WHERE C) AND x.id > 3)) FROM T x',
+	'SELECT sum(id), count((SELECT (C) FROM T y WHERE y.id = x.id ORDER BY y.d, y.id LIMIT 1)) FROM T x', 'SELECT sum(k) FROM (SELECT (SELECT count(*) FROM T y WHERE y.i = x.i AND C) AS k FROM T x) q',
+	'SELECT count(*), sum(x.id) FROM T x WHERE CASE WHEN EXISTS (SELECT FROM T y WHERE y.id = x.id + 3) THEN C ELSE x.i NOT IN (SELECT z.i FROM T z WHERE z.i < 2) END',
+	'SELECT x.i, count(*) FROM T x GROUP BY x.i HAVING EXISTS (SELECT FROM T y WHERE y.i = x.i AND C) ORDER BY 1');
 my @once = (
 	'SELECT min(t), max(t), min(a), max(a), min(n), max(d) FROM T', 'SELECT t, count(*) FROM T GROUP BY t ORDER BY 1', 'SELECT DISTINCT i FROM T ORDER BY 1', 'SELECT id, t FROM T', 'SELECT t COLLATE "C" AS k, count(DISTINCT n) FROM T GROUP BY 1 ORDER BY 1', 'SELECT id FROM T ORDER BY t, id LIMIT 5', 'SELECT id FROM T ORDER BY n DESC, id LIMIT 5',
 	'SELECT sum(i), sum(n), sum(m), avg(f), stddev(i), sum(f) FROM T', 'SELECT sum(i * i), sum(1 / i), sum(m / i), max(d + 100000) FROM T', q(SELECT to_char(ts, 'YYYY-MM-DD') AS k, count(*), sum(100 / i) FROM T GROUP BY 1 ORDER BY 1), "SELECT count(*) FROM T WHERE t ~ '('", "SELECT count(*) FROM T WHERE t ~ '(' AND id < 0", "SELECT count(*) FROM T WHERE id % 3 = 1 AND t ~ '('", "SELECT count(*) FROM T WHERE id % 3 = 1 AND t LIKE 'a\\'",
@@ -218,6 +224,7 @@ sub run_script
 {
 	my ($schema, $table) = @_;
 	my @statements = map { s/\bT\b/$table/gr } @once, map { my $shape = $_; map { my $c = $_; $shape =~ s/\bC\b/$c/gr } @conditions } @shapes;
+	push @statements, map { my $n = $_; map { $joined[$_] =~ s/\bT\b/$table/gr =~ s/\bC\b/$conditions[$n]/gr } grep { ($_ + $n) % 3 == 0 } 0 .. $#joined } 0 .. $#conditions;
 	my $script = "\\set VERBOSITY terse\nSET search_path = $schema, public;\nSET extra_float_digits = -3;\nSET ROLE low;\n" . join('', map { "\\echo -- $_\n" . s/\bS\./$schema./gr . ";\n" } @statements);
 	my $out = '';
 
@@ -314,6 +321,11 @@ for my $role ('low', 'postgres')
 	}
 	is($told{long}, $told{short}, 'the length of a hidden value makes no difference') if $role eq 'low';
 	like($told{long}, qr/invalid memory alloc request size|out of memory/, 'whoever sees it has its error') if $role ne 'low';
+}
+
+for my $pushed (map { $joined[$_] =~ s/\bT\b/secret/gr =~ s/\bC\b/t LIKE 'w%'/gr } 0, 5)
+{
+	like($node->safe_psql('postgres', "SET search_path = packed_nasty; SET enable_nestloop = off; SET ROLE low; EXPLAIN (COSTS OFF) $pushed"), qr/GpucolJoin|GpucolAgg.*Join/s, "joined: $pushed");
 }
 
 unlike(slurp_file($node->logfile), qr/WARNING|PANIC|TRAP/, 'nothing leaked');

@@ -1,4 +1,4 @@
-# 042_subqueries.pl: random correlated subqueries, over heap tables and over gpucol
+# 042_subqueries.pl: random subqueries, most of them correlated, in every place, over heap tables and over gpucol
 # tables with and without rewriting (gpucol.enable_join): one answer.
 #
 # Statements of one round share tables of random contents.  Where heap raises an error,
@@ -164,6 +164,11 @@ sub source
 		"(SELECT * FROM $one UNION ALL SELECT * FROM " . $table->() . ')') if rand() < 0.15;
 	return ("$one $x", [$x]) if rand() < 0.7;
 	my $on = correlation([$y], [$x]);
+	if (rand() < 0.25)
+	{
+		my $first = 'LATERAL (SELECT * FROM ' . pick('a', 'b', 'c') . "@ $y WHERE $on ORDER BY $y." . pick('d DESC', 'n', 't') . ", $y.id LIMIT 1) $y";
+		return (pick("$one $x CROSS JOIN $first", "$one $x LEFT JOIN $first ON true"), [ $x, $y ]);
+	}
 	return (pick("$one $x, (SELECT * FROM " . $table->() . " WHERE id <= 3) $y", "$one $x " . pick('', 'LEFT ', 'LEFT ') . 'JOIN ' . $table->() . " $y ON $on"), [ $x, $y ]);
 }
 
@@ -180,6 +185,14 @@ sub scalar_subquery
 		return "(SELECT $value FROM " . pick('a', 'b', 'c') . "@ $x WHERE $x.id = " . column($outer, 'number')
 		  . pick('', ' AND ' . condition([$x])) . ')';
 	}
+	if (rand() < 0.15)
+	{
+		my $x = 'x' . $aliases++;
+		my $order = column([$x], 'number') . pick('', ' DESC', ' NULLS FIRST');
+
+		return '(SELECT ' . column([$x], $type) . ' FROM ' . pick('a', 'b', 'c') . "@ $x WHERE " . correlation([$x], $outer)
+		  . pick('', ' AND ' . condition([$x])) . " ORDER BY $order, $x.id LIMIT 1)";
+	}
 	my ($from, $scope) = source($depth + 1);
 	my @where = map { correlation($scope, $outer) } 1 .. pick(1, 1, 1, 2);
 
@@ -191,6 +204,42 @@ sub scalar_subquery
 	  . (rand() < 0.05 ? pick(' HAVING count(*) > 1', ' LIMIT 1') : '') . ')';
 }
 
+# EXISTS, IN and the like, which may be NULL.
+sub found
+{
+	my ($depth, $scope) = @_;
+	my $type = pick(qw(number number number text date bool));
+	my ($from, $inner) = source($depth + 1);
+	my @where = rand() < 0.5 ? correlation($inner, $scope) : ();
+	my $value = column($inner, $type);
+	my $left = rand() < 0.1 ? literal($type) : column($scope, $type);
+
+	push @where, correlation($inner, $scope) if rand() < 0.1;
+	push @where, column($inner, $type) . pick(' < ', ' >= ', ' <> ') . column($scope, $type) if @where && rand() < 0.3;
+	push @where, condition($inner) if rand() < 0.4;
+	push @where, condition($scope) if rand() < 0.05;
+	$value = pick("$value + 0.5", "coalesce($value, 3)", "nullif($value, 3)") if $type eq 'number' && rand() < 0.1;
+	my $where = @where ? ' WHERE ' . join(' AND ', @where) : '';
+	return pick('', 'NOT ') . "EXISTS (SELECT 1 FROM $from$where)" if rand() < 0.35;
+	return '(' . column($scope, 'number') . ", $left) " . pick('IN', 'NOT IN', '<> ALL') . ' (SELECT ' . column($inner, 'number') . ", $value FROM $from$where)"
+	  if rand() < 0.1;
+	return "$left " . pick('IN', 'IN', 'NOT IN', '= ANY', '<> ALL', '< ANY', '>= ANY', '> ALL', '<= ALL') . ' (SELECT ' . pick('', '', '', 'DISTINCT ') . "$value FROM $from$where)";
+}
+
+# The same in some place of an expression.
+sub placed
+{
+	my ($depth, $scope) = @_;
+	my $found = found($depth, $scope);
+	my ($one, $other) = (condition($scope), condition($scope));
+	my ($from, $inner) = source($depth + 1);
+
+	return pick("($found OR $one)", "($one OR NOT ($found))", "NOT ($found AND $one)", "($found) IS NOT TRUE", "($found) IS NULL",
+		"($one OR " . column($scope, 'number') . ' < (SELECT ' . aggregate($inner, 'number') . " FROM $from))",
+		"CASE WHEN $found THEN $one ELSE $other END", "CASE WHEN $one THEN $found END", "coalesce($found, true)", $found,
+		"($found OR " . found($depth, $scope) . ')', "($found AND ($one OR " . found($depth, $scope) . '))', "($found) = " . column($scope, 'bool'));
+}
+
 # A condition with a subquery.
 sub test
 {
@@ -200,6 +249,7 @@ sub test
 	my $column = $type eq 'number' ? column($scope, 'number') : column($scope, $type);
 	my ($from, $inner) = source($depth + 1);
 
+	return placed($depth, $scope) if rand() < 0.35;
 	return pick((("$column " . pick('<', '>=', '=', '<>') . " $subquery") x 4, "$subquery IS NULL",
 		"($column < $subquery OR " . condition($scope) . ')', "NOT ($column > $subquery)",
 		"($column = $subquery) IS NOT TRUE", "coalesce($subquery, " . literal($type) . ") >= $column"))
@@ -216,8 +266,9 @@ sub statement
 	my $type = pick(qw(number text date bool));
 	my $shown = column($scope, 'number') . ' AS c1, ' . column($scope, 'text') . ' AS c2';
 	my $where = rand() < 0.7 ? 'WHERE ' . join(' AND ', map { test(0, $scope) } 1 .. pick(1, 1, 2)) : '';
-	my $subquery = scalar_subquery($type, 0, $scope);
+	my $subquery = rand() < 0.4 ? '(' . placed(0, $scope) . ')' : scalar_subquery($type, 0, $scope);
 	my $group = column($scope, 'number');
+	my $all = join ', ', map { my $alias = $_; map { "$alias.$_" } @columns } @$scope;
 
 	$where .= ($where eq '' ? 'WHERE ' : ' AND ') . condition($scope) if rand() < 0.3;
 	return pick(
@@ -227,6 +278,11 @@ sub statement
 		"SELECT $shown, CASE WHEN " . condition($scope) . " THEN $subquery END AS c3 FROM $from $where",
 		"SELECT $group AS c1, count($subquery) AS c2, min(${subquery}::text) AS c3 FROM $from $where GROUP BY $group",
 		"SELECT $group AS c1, count(*) AS c2 FROM $from $where GROUP BY $group HAVING count(*) < " . scalar_subquery('number', 1, [ ($group =~ /^(\w+)/)[0] ]),
+		"SELECT $shown, count(*) AS c3, sum($group) * 2 AS c4, $subquery AS c5 FROM $from $where GROUP BY $all"
+		  . (rand() < 0.6 ? ' HAVING ' . pick('', 'count(*) = 1 AND ', 'min(' . column($scope, 'number') . ') < 9 AND ') . test(0, $scope) : ''),
+		"SELECT " . placed(0, $scope) . " AS c1, count(*) AS c2 FROM $from $where GROUP BY 1" . pick('', ", $group"),
+		"SELECT $group AS c1, count(*) FILTER (WHERE " . placed(0, $scope) . ") AS c2, bool_or($subquery IS NULL) AS c3 FROM $from $where GROUP BY $group",
+		"SELECT $group AS c1, sum(CASE WHEN " . placed(0, $scope) . " THEN 1 END) AS c2 FROM $from $where GROUP BY $group",
 		"WITH w AS (SELECT $shown, $subquery AS c3 FROM $from $where) SELECT * FROM w UNION ALL SELECT * FROM w",
 		"SELECT s.c3 FROM (SELECT $shown, $subquery AS c3 FROM $from $where) s WHERE s.c3 IS NOT NULL");
 }

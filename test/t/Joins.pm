@@ -290,6 +290,7 @@ sub simple
 	return "$one " . pick('<', '>', '<>', '<=', '=') . " $two" if chance(0.25);
 	return "$one " . pick('IN', 'NOT IN', 'NOT IN') . ' (' . join(', ', map { $value{$class}->() } 1 .. between(1, 5)) . ')' if chance(0.15);
 	return "$one LIKE " . pick("'s1%'", "'%2'", "'s_'") if $class eq 'text' && chance(0.4);
+	return pick("$one LIKE left($two, 2) || '%'", "md5($one) < md5($two)", "strpos($one, $two) > 0") if $class eq 'text' && chance(0.2);
 	return "$one BETWEEN SYMMETRIC " . $value{$class}->() . ' AND ' . $value{$class}->() if chance(0.1);
 	return "coalesce($one, 7) " . pick('<', '>') . ' ' . $value{int}->() if $class eq 'int' && chance(0.1);
 	return "($one " . pick('<', '>') . ' ' . $value{$class}->() . ' OR ' . simple(@relations) . ')' if chance(0.15);
@@ -312,6 +313,16 @@ sub one_value
 
 # A condition with a subquery that may refer to the relations outside.
 sub with_subquery
+{
+	my ($depth, @outer) = @_;
+	my $test = subquery_test($depth, @outer);
+
+	return $test if chance(0.7);
+	return pick("($test OR " . simple(@outer) . ')', "NOT ($test AND " . simple(@outer) . ')', "($test) IS NOT TRUE", "($test) IS NULL",
+		'CASE WHEN ' . simple(@outer) . " THEN $test ELSE " . simple(@outer) . ' END');
+}
+
+sub subquery_test
 {
 	my ($depth, @outer) = @_;
 	my ($from, @in) = $depth > 0 && chance(0.3) ? from_clause(2, $depth - 1) : single();

@@ -39,13 +39,14 @@ BEGIN
 EXCEPTION WHEN object_not_in_prerequisite_state THEN
 	NULL;		-- an index keeps rows in the delta
 END $$;
--- runs a query for its side effects and lets it be cancelled
+-- runs a query for its side effects, lets it be cancelled, and notes that it did not end
 CREATE FUNCTION disturb(query text, milliseconds int) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
 	PERFORM set_config('statement_timeout', milliseconds::text, true);
 	EXECUTE query;
 EXCEPTION WHEN OTHERS THEN
 	IF SQLSTATE ~ '^XX' THEN RAISE; END IF;
+	RAISE NOTICE 'disturbed';
 END $$;
 CREATE FUNCTION rows_of(name text) RETURNS bigint LANGUAGE plpgsql AS $$
 DECLARE n bigint;

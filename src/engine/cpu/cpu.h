@@ -16,7 +16,7 @@
  *	  engine/cpu/scan.c	output rows of a SCAN
  *	  engine/cpu/agg.c		aggregation: set-up, delivery; agg_update.c, agg_merge.c and agg_float.c the states
  *	  engine/cpu/extreme.c	least and greatest byte strings
- *	  engine/cpu/merge.c	the merge of many groups by all threads
+ *	  engine/cpu/merge.c	the merge of many groups by all threads; twins.c finds those of several tables
  *	  engine/cpu/first.c	which groups are delivered
  *	  engine/cpu/dense.c	grouping and sums on packed codes, where a segment allows it
  *	  engine/cpu/live.c	which registers are read after a step, and their moving together; select.c lists of rows
@@ -855,7 +855,7 @@ extern GpucolStatus gpucol_cpu_agg_merge(const GpucolRun *run, uint64_t *to,
 
 /*
  * engine/cpu/merge.c: would the run's tables of groups better be merged by all threads?  If so,
- * do: run->agg.parts become as many disjoint tables, the first of which has all strings.
+ * do: the tables become disjoint, and the first has all strings.
  */
 extern bool gpucol_cpu_merge_pays(const GpucolRun *run);
 extern GpucolStatus gpucol_cpu_merge_all(GpucolRun *run);

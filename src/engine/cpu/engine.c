@@ -176,6 +176,7 @@ cpu_start(const GpucolProgram *program, GpucolSource *source, const GpucolHost *
 	GpucolStatus status;
 
 	*result = NULL;
+	*why = NULL;
 	status = gpucol_cpu_expr_check(program, why);
 	if (status != GPUCOL_OK)
 		return status;

@@ -8,6 +8,10 @@
  *
  *-------------------------------------------------------------------------
  */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+
 #include <string.h>
 
 #include "engine/cpu/expr_ops.h"
@@ -54,9 +58,12 @@ in_set(const uint64_t *set, char c)
 	return (set[(unsigned char) c / 64] >> ((unsigned char) c % 64) & 1) != 0;
 }
 
-/* The longest group that begins here and is followed by the tail: its end, or SIZE_MAX. */
+/*
+ * The longest group that begins here and is followed by the tail: its end, or SIZE_MAX.  *run is
+ * where the characters of the set end.
+ */
 static size_t
-group_end(const GpucolTextPattern *pattern, GpucolBytes string, size_t begin)
+group_end(const GpucolTextPattern *pattern, GpucolBytes string, size_t begin, size_t *run)
 {
 	size_t		ntail = pattern->ntail;
 	size_t		least = begin + pattern->least;
@@ -64,6 +71,7 @@ group_end(const GpucolTextPattern *pattern, GpucolBytes string, size_t begin)
 
 	while (end < string.len && in_set(pattern->set, string.data[end]))
 		end++;
+	*run = end;
 	if (string.len < ntail)
 		return SIZE_MAX;
 	if (end > string.len - ntail)
@@ -84,14 +92,53 @@ group_end(const GpucolTextPattern *pattern, GpucolBytes string, size_t begin)
 	return SIZE_MAX;
 }
 
+/*
+ * The group of the first match within a text.  Where there is none behind a head, there is none
+ * behind another before the end of the same run: what might follow its group was tried.
+ */
+static bool
+find_anywhere(const GpucolTextPattern *pattern, GpucolBytes string, GpucolBytes *group)
+{
+	size_t		nhead = pattern->npieces > 0 ? pattern->pieces[0] : 0;
+	size_t		begin = nhead;
+
+	for (; begin <= string.len;)
+	{
+		size_t		run;
+		size_t		end;
+
+		if (nhead > 0)
+		{
+			const char *from = string.data + (begin - nhead);
+			const char *found = memmem(from, string.len - (begin - nhead), pattern->head, nhead);
+
+			if (found == NULL)
+				return false;
+			begin = (size_t) (found - string.data) + nhead;
+		}
+		end = group_end(pattern, string, begin, &run);
+		if (end != SIZE_MAX)
+		{
+			*group = (GpucolBytes) {string.data + begin, end - begin};
+			return true;
+		}
+		begin = run + 1;
+	}
+	return false;
+}
+
 /* The group of a text that matches. */
 static bool
 find_group(const GpucolTextPattern *pattern, GpucolBytes string, GpucolBytes *group)
 {
+	size_t		run;
+
+	if (pattern->anywhere)
+		return find_anywhere(pattern, string, group);
 	for (uint64_t ends = head_ends(pattern, string); ends != 0;)
 	{
 		int			begin = 63 - __builtin_clzll(ends);
-		size_t		end = group_end(pattern, string, (size_t) begin);
+		size_t		end = group_end(pattern, string, (size_t) begin, &run);
 
 		if (end != SIZE_MAX)
 		{

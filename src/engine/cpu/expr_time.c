@@ -11,50 +11,35 @@
 #include "engine/cpu/expr_ops.h"
 #include "kernel/time_shift.h"
 
-/*
- * A date and a number of days, aux times: 1 or -1.
- */
-GpucolStatus
-gpucol_cpu_op_DATE_ADD_I(GpucolCpuFrame *f)
-{
-	const int64_t *xs = f->a->v.i;
-	const int64_t *ys = f->b->v.i;
-
-	gpucol_cpu_op_nulls(f->dst, f->a, f->b, f->n);
-	for (uint32_t j = 0; j < f->n; j++)
-	{
-		int64_t		r = 0;
-		GpucolStatus status = gpucol_date_add(xs[j], f->instr->aux * ys[j], &r);
-
-		if (status != GPUCOL_OK && gpucol_cpu_op_counts(f, j))
-			return status;
-		f->dst->v.i[j] = r;
-	}
-	return GPUCOL_OK;
+/* One number, r, of each two, x and y; an error where it counts. */
+#define OP_TIMES(NAME, CALL) \
+GpucolStatus \
+gpucol_cpu_op_##NAME(GpucolCpuFrame *f) \
+{ \
+	const int64_t *xs = f->a->v.i; \
+	const int64_t *ys = f->b->v.i; \
+	int			aux = f->instr->aux; \
+\
+	gpucol_cpu_op_nulls(f->dst, f->a, f->b, f->n); \
+	for (uint32_t j = 0; j < f->n; j++) \
+	{ \
+		int64_t		x = xs[j]; \
+		int64_t		y = ys[j]; \
+		int64_t		r = 0; \
+		GpucolStatus status = (CALL); \
+\
+		if (status != GPUCOL_OK && gpucol_cpu_op_counts(f, j)) \
+			return status; \
+		f->dst->v.i[j] = r; \
+	} \
+	return GPUCOL_OK; \
 }
 
-/*
- * The difference of two dates in days, or of two timestamps in microseconds (aux 8).
- */
-GpucolStatus
-gpucol_cpu_op_TIME_DIFF_I(GpucolCpuFrame *f)
-{
-	const int64_t *xs = f->a->v.i;
-	const int64_t *ys = f->b->v.i;
+/* A date and a number of days, aux times: 1 or -1. */
+OP_TIMES(DATE_ADD_I, gpucol_date_add(x, aux * y, &r))
 
-	gpucol_cpu_op_nulls(f->dst, f->a, f->b, f->n);
-	for (uint32_t j = 0; j < f->n; j++)
-	{
-		int64_t		r = 0;
-		GpucolStatus status = f->instr->aux == 8 ? gpucol_stamp_difference(xs[j], ys[j], &r) :
-			gpucol_date_difference(xs[j], ys[j], &r);
-
-		if (status != GPUCOL_OK && gpucol_cpu_op_counts(f, j))
-			return status;
-		f->dst->v.i[j] = r;
-	}
-	return GPUCOL_OK;
-}
+/* The difference of two dates in days, or of two timestamps in microseconds (aux 8). */
+OP_TIMES(TIME_DIFF_I, aux == 8 ? gpucol_stamp_difference(x, y, &r) : gpucol_date_difference(x, y, &r))
 
 /*
  * A timestamp, or a date (aux 1), and an interval: b has its microseconds, c its months and
@@ -109,47 +94,18 @@ gpucol_cpu_op_SPAN_S(GpucolCpuFrame *f)
 	return GPUCOL_OK;
 }
 
-/*
- * A part of the sum or, with aux negative, of the difference of two intervals.
- */
-GpucolStatus
-gpucol_cpu_op_SPAN_ADD_I(GpucolCpuFrame *f)
+/* A part of the sum or, with aux negative, of the difference of two intervals. */
+OP_TIMES(SPAN_ADD_I, gpucol_span_add(aux < 0 ? -aux : aux, aux < 0 ? -1 : 1, x, y, &r))
+
+static GpucolStatus
+age_part(int part, int64_t x, int64_t y, int64_t *r)
 {
-	const int64_t *xs = f->a->v.i;
-	const int64_t *ys = f->b->v.i;
-	int			sign = f->instr->aux < 0 ? -1 : 1;
+	GpucolSpan	span = {0, 0, 0};
+	GpucolStatus status = gpucol_stamp_age(x, y, &span);
 
-	gpucol_cpu_op_nulls(f->dst, f->a, f->b, f->n);
-	for (uint32_t j = 0; j < f->n; j++)
-	{
-		int64_t		r = 0;
-		GpucolStatus status = gpucol_span_add(sign * f->instr->aux, sign, xs[j], ys[j], &r);
-
-		if (status != GPUCOL_OK && gpucol_cpu_op_counts(f, j))
-			return status;
-		f->dst->v.i[j] = r;
-	}
-	return GPUCOL_OK;
+	*r = gpucol_span_part(&span, part);
+	return status;
 }
 
-/*
- * A part of age(a, b).
- */
-GpucolStatus
-gpucol_cpu_op_AGE_I(GpucolCpuFrame *f)
-{
-	const int64_t *xs = f->a->v.i;
-	const int64_t *ys = f->b->v.i;
-
-	gpucol_cpu_op_nulls(f->dst, f->a, f->b, f->n);
-	for (uint32_t j = 0; j < f->n; j++)
-	{
-		GpucolSpan	span = {0, 0, 0};
-		GpucolStatus status = gpucol_stamp_age(xs[j], ys[j], &span);
-
-		if (status != GPUCOL_OK && gpucol_cpu_op_counts(f, j))
-			return status;
-		f->dst->v.i[j] = gpucol_span_part(&span, f->instr->aux);
-	}
-	return GPUCOL_OK;
-}
+/* A part of age(a, b). */
+OP_TIMES(AGE_I, age_part(aux, x, y, &r))

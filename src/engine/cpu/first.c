@@ -349,7 +349,7 @@ list_candidates(First *first)
 	const GpucolFirst *wanted = first->wanted;
 	const GpucolFirstKey *key = wanted->nkeys > 0 ? &wanted->keys[0] : NULL;
 	uint64_t	k = (uint64_t) wanted->k;
-	uint64_t	noted = 0;
+	uint64_t	taken = 0;
 	int			margin = 0;
 	bool		any = key != NULL && !is_rough(run, key, &margin) && wanted->nkeys == 1 && !wanted->all_ties;
 
@@ -366,10 +366,10 @@ list_candidates(First *first)
 			if (key != NULL)
 			{
 				place = place_of(first, at, key);
-				if (noted >= k && (place < least_place(first->heap[0], margin) ||
+				if (taken >= k && (place < least_place(first->heap[0], margin) ||
 								   (any && place == first->heap[0])))
 					continue;
-				note_place(first, k, noted++, place);
+				note_place(first, k, taken++, place);
 			}
 			first->candidates[first->n++] = at;
 		}
@@ -400,6 +400,16 @@ pack_groups(const GpucolRun *run, uint32_t part, const uint8_t *kept)
 		n++;
 	}
 	groups->n = n;
+}
+
+/* Thread `index` packs every so manieth table. */
+static void
+pack_share(void *arg, int index)
+{
+	const GpucolRun *run = arg;
+
+	for (int p = index; p < run->agg.nparts; p += run->nworkers)
+		pack_groups(run, (uint32_t) p, NULL);
 }
 
 /*
@@ -451,8 +461,7 @@ gpucol_cpu_first_select(GpucolRun *run)
 	}
 	if (run->agg.first->k == 0)
 	{
-		for (int p = 0; p < run->agg.nparts; p++)
-			pack_groups(run, (uint32_t) p, NULL);
+		gpucol_pool_run(run->nworkers, pack_share, run);
 		return;
 	}
 	ok = open_first(&first);

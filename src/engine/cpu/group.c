@@ -123,6 +123,15 @@ gpucol_cpu_group_hash(const GpucolRun *run, const uint64_t *key)
 	return hash;
 }
 
+bool
+gpucol_cpu_group_same(const GpucolRun *run, const uint64_t *a, const uint64_t *b)
+{
+	for (uint32_t k = 0; k < run->agg.key_words; k++)
+		if (a[k] != b[k] && !(run->agg.key_is_float[k] && (a[k] | b[k]) << 1 == 0))
+			return false;
+	return true;
+}
+
 /* Room for n more groups. */
 static GpucolStatus
 grow_groups(GpucolCpuGroups *groups, uint32_t n)

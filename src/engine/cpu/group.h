@@ -133,6 +133,9 @@ gpucol_cpu_code_space(const GpucolCpuColumn *column)
 /* The hash of a key. */
 extern uint64_t gpucol_cpu_group_hash(const GpucolRun *run, const uint64_t *key);
 
+/* Are two keys the same? */
+extern bool gpucol_cpu_group_same(const GpucolRun *run, const uint64_t *a, const uint64_t *b);
+
 /*
  * Find or add the groups of n rows, whose key word k of row j is
  * keys[k * stride + j].  hashes is scratch for n.  ids receives the numbers.

@@ -4,13 +4,15 @@
  *	  The host's verdicts on byte strings: on each entry of a segment's dictionary,
  *	  and on rows of raw bytes and of the delta.
  *
- * Asked in the main thread; the host may longjmp.
+ * Asked in the main thread, for the host may longjmp; by all threads where it says that it
+ * does not.
  *
  *-------------------------------------------------------------------------
  */
 #include "engine/cpu/cpu.h"
 
 #define ASKED	512				/* rows that the host is asked about together */
+#define ENTRIES	4096			/* entries of a dictionary that a thread asks about at a time */
 
 /* Room for n verdicts. */
 static GpucolStatus
@@ -19,6 +21,48 @@ make_verdicts(GpucolRun *run, GpucolCpuHostTest *test, size_t n)
 	gpucol_cpu_free(run, test->verdicts);
 	test->verdicts = gpucol_cpu_alloc0(run, n + 1);
 	return test->verdicts == NULL ? GPUCOL_OUT_OF_MEMORY : GPUCOL_OK;
+}
+
+/* What threads ask about, piece by piece. */
+typedef struct Asking
+{
+	GpucolRun  *run;
+	GpucolCpuHostTest *test;
+	void		(*ask) (struct Asking *asking, uint32_t piece);
+	uint32_t	npieces;
+	_Atomic uint32_t dealt;
+
+	/* a dictionary: n entries; a window: */
+	uint32_t	n;
+	uint32_t	first;			/* vector */
+	uint32_t	(*which)[GPUCOL_LANES];
+	bool		nullable;
+	uint32_t	nulls[GPUCOL_CPU_RAW_WINDOW][GPUCOL_LANES];
+} Asking;
+
+static void
+ask_pieces(void *arg, int index)
+{
+	Asking	   *asking = arg;
+	uint32_t	piece;
+
+	(void) index;
+	while ((piece = atomic_fetch_add(&asking->dealt, 1)) < asking->npieces)
+		asking->ask(asking, piece);
+}
+
+/* Ask about all pieces, by all threads if the host lets them. */
+static void
+ask_all(Asking *asking)
+{
+	const GpucolHost *host = asking->run->host;
+
+	atomic_store(&asking->dealt, 0);
+	if (asking->npieces > 1 && host->any_thread != NULL &&
+		host->any_thread(host->context, asking->test->id))
+		gpucol_pool_run(asking->run->nworkers, ask_pieces, asking);
+	else
+		ask_pieces(asking, 0);
 }
 
 void
@@ -36,6 +80,32 @@ gpucol_cpu_host_ask_null(GpucolRun *run)
 			run->host->test(run->host->context, test->id, 1, &none, &isnull,
 							&test->null_verdict);
 	}
+}
+
+static void
+ask_entries(Asking *asking, uint32_t piece)
+{
+	const GpucolHost *host = asking->run->host;
+	uint32_t	from = piece * ENTRIES;
+	uint32_t	n = asking->n - from < ENTRIES ? asking->n - from : ENTRIES;
+
+	host->test(host->context, asking->test->id, (int) n,
+			   asking->run->input.cols[asking->test->column].entries + from, NULL,
+			   asking->test->verdicts + from);
+}
+
+/* Ask about the entries of a dictionary. */
+static void
+ask_dictionary(GpucolRun *run, GpucolCpuHostTest *test)
+{
+	Asking		asking;
+
+	asking.run = run;
+	asking.test = test;
+	asking.ask = ask_entries;
+	asking.n = run->input.cols[test->column].ndict;
+	asking.npieces = (asking.n + ENTRIES - 1) / ENTRIES;
+	ask_all(&asking);
 }
 
 GpucolStatus
@@ -63,8 +133,7 @@ gpucol_cpu_host_ask(GpucolRun *run)
 		if (test->in_order)
 			gpucol_cpu_cuts_fill(test, column->ndict, test->verdicts);
 		else
-			run->host->test(run->host->context, test->id, (int) column->ndict,
-							column->entries, NULL, test->verdicts);
+			ask_dictionary(run, test);
 	}
 	return GPUCOL_OK;
 }
@@ -82,8 +151,7 @@ gpucol_cpu_host_ask_payload(GpucolRun *run)
 		if (make_verdicts(run, test, column->ndict) != GPUCOL_OK)
 			return GPUCOL_OUT_OF_MEMORY;
 		run->host->test(run->host->context, test->id, 1, &none, &isnull, &test->null_verdict);
-		run->host->test(run->host->context, test->id, (int) column->ndict, column->entries,
-						NULL, test->verdicts);
+		ask_dictionary(run, test);
 	}
 	return GPUCOL_OK;
 }
@@ -143,34 +211,47 @@ ask_rows(GpucolRun *run, GpucolCpuHostTest *test, const GpucolBytes *values,
 	ask_gathered(run, test, &asked, verdicts);
 }
 
+/* Ask about a vector of a window. */
+static void
+ask_vector(Asking *asking, uint32_t v)
+{
+	GpucolRun  *run = asking->run;
+	GpucolCpuHostTest *test = asking->test;
+	size_t		at = (size_t) v * GPUCOL_VECTOR_VALUES;
+
+	if (!run->input.dead[asking->first + v])
+		ask_rows(run, test, run->input.cols[test->column].raw + at,
+				 asking->nullable ? asking->nulls[v] : NULL, asking->which[v],
+				 gpucol_cpu_vector_rows(run, asking->first + v), test->verdicts + at);
+}
+
 GpucolStatus
 gpucol_cpu_host_ask_window(GpucolRun *run, GpucolCpuHostTest *test, uint32_t first, uint32_t n,
 						   uint32_t (*which)[GPUCOL_LANES])
 {
 	GpucolCpuColumn *column = &run->input.cols[test->column];
-	bool		nullable = (column->desc->flags & GPUCOL_CHUNK_HAS_NULLS) != 0;
-	uint32_t	nulls[GPUCOL_LANES];
+	Asking		asking;
 
 	if (make_verdicts(run, test, (size_t) n * GPUCOL_VECTOR_VALUES) != GPUCOL_OK)
 		return GPUCOL_OUT_OF_MEMORY;
-	for (uint32_t v = 0; v < n; v++)
+	asking.run = run;
+	asking.test = test;
+	asking.ask = ask_vector;
+	asking.npieces = n;
+	asking.first = first;
+	asking.which = which;
+	asking.nullable = (column->desc->flags & GPUCOL_CHUNK_HAS_NULLS) != 0;
+	for (uint32_t v = 0; v < n && asking.nullable; v++)
 	{
-		size_t		at = (size_t) v * GPUCOL_VECTOR_VALUES;
-		GpucolStatus status;
+		GpucolStatus status = run->input.dead[first + v] ? GPUCOL_OK :
+			gpucol_cpu_stream_copy(run, column->slot, GPUCOL_STREAM_NULLS,
+								   (uint64_t) (first + v) * GPUCOL_ROW_BYTES, GPUCOL_ROW_BYTES,
+								   asking.nulls[v]);
 
-		if (run->input.dead[first + v])
-			continue;
-		if (nullable)
-		{
-			status = gpucol_cpu_stream_copy(run, column->slot, GPUCOL_STREAM_NULLS,
-											(uint64_t) (first + v) * GPUCOL_ROW_BYTES,
-											GPUCOL_ROW_BYTES, nulls);
-			if (status != GPUCOL_OK)
-				return status;
-		}
-		ask_rows(run, test, column->raw + at, nullable ? nulls : NULL, which[v],
-				 gpucol_cpu_vector_rows(run, first + v), test->verdicts + at);
+		if (status != GPUCOL_OK)
+			return status;
 	}
+	ask_all(&asking);
 	return GPUCOL_OK;
 }
 

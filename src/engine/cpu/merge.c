@@ -3,71 +3,204 @@
  * merge.c
  *	  The merge of many groups by all threads.
  *
- * Where keys are sparse, each thread's table has nearly a group a row, and merging
- * one table after another into the first would take longer than filling them, the
- * more so the more threads there are.  Instead the keys are divided into as many
- * ranges of their hash as there are threads: first each table's groups are listed by
- * range, then each thread merges one range of all tables into a table of its own.
- * The results are disjoint and are delivered one after another.
+ * Merging one table after another into the first is one thread's work, and takes longer
+ * than filling them where each has many groups.  Here all tables stay where they are, and
+ * all threads search for groups that several of them have (engine/cpu/twins.h):
  *
- * One thread alone leaves the groups of the first table where they are; all threads
- * look up those of all tables, each its share.  So there is nothing to be gained from two
- * threads, and little from three.
+ *	  strings	of keys and sets get the numbers that the first table has or gives them
+ *	  groups	the state of a group is merged into that of its twin in the first table
+ *				that has it, in the order of the tables: sums of floats stay what they
+ *				are whatever the number of threads
+ *	  sets		a value that no earlier table has for the same group is counted there
  *
- * Within a range tables are merged in their order, so that sums of floats stay what
- * they are whatever the number of threads.  A range is told by the lower half of the
- * hash; a group's slot is by the upper half (engine/cpu/group.c).
- *
- * Strings are numbered by table: those of all tables are given the numbers of the
- * first one, once for each string, before the groups are listed.
+ * In the end groups that were merged into others are dropped.  The tables are disjoint then
+ * and are delivered one after another.
  *
  *-------------------------------------------------------------------------
  */
 #include "engine/cpu/group.h"
+#include "engine/cpu/twins.h"
+#include "kernel/hash.h"
 
-#define MIN_GROUPS 65536		/* fewer are merged sooner by one thread, */
-#define MIN_THREADS 4			/* and so are those of fewer threads */
-
-/* One table, and its groups by range. */
-typedef struct Listed
-{
-	GpucolCpuGroups *groups;
-	uint32_t   *strings;		/* numbers in the first table; NULL: the same */
-	uint32_t   *ids;
-	uint32_t   *first;			/* where each range begins in ids */
-	uint8_t    *ranges;			/* by group */
-} Listed;
+#define MIN_ITEMS 8192			/* fewer are merged sooner by one thread */
+#define SET_THREADS 4			/* with fewer, sets are merged sooner one into another */
+#define BYTES_PER_ITEM 48		/* of a search, at most */
 
 typedef struct Merge
 {
 	GpucolRun  *run;
-	Listed	   *from;
-	int			nranges;
-	GpucolCpuGroups **to;		/* by range */
-	GpucolStatus *status;		/* by thread */
+	uint64_t   *nitems;			/* by table: what is searched now */
+	uint64_t   *nstrings;		/* by table: strings of those before it; and of all */
+	uint32_t   *strings;		/* by string of all tables: twin + 1 or 0; then its number */
+	uint64_t   *ngroups;		/* the same of groups */
+	uint32_t   *groups;
+	const GpucolCpuAcc *acc;	/* set that is merged now */
 } Merge;
 
-/* Give the strings of a table the numbers that they have, or get, in another. */
-static GpucolStatus
-number_strings(GpucolCpuGroups *to, Listed *from)
+GPUCOL_CPU_INLINE GpucolCpuGroups *
+table_of(const Merge *merge, int table)
 {
-	const GpucolCpuStrings *strings = &from->groups->strings;
+	return merge->run->agg.parts[table];
+}
 
-	if (strings->n == 0)
-		return GPUCOL_OK;
-	from->strings = gpucol_cpu_alloc(to->run, sizeof(uint32_t) * strings->n);
-	if (from->strings == NULL)
+/* Number of an item among those of all tables. */
+GPUCOL_CPU_INLINE uint64_t
+place_of(const uint64_t *before, GpucolCpuItem item)
+{
+	return before[item.table] + item.number;
+}
+
+/* Begin a search among so many items of each table; their number is before[nparts] then. */
+static GpucolStatus
+count_items(const Merge *merge, uint64_t **before, uint32_t **twins)
+{
+	GpucolRun  *run = merge->run;
+	uint64_t	n = 0;
+
+	*before = gpucol_cpu_alloc(run, sizeof(uint64_t) * ((size_t) run->agg.nparts + 1));
+	if (*before == NULL)
 		return GPUCOL_OUT_OF_MEMORY;
-	for (uint32_t i = 0; i < strings->n; i++)
-		if (gpucol_cpu_group_string(to, strings->values[i], &from->strings[i]) != GPUCOL_OK)
-			return GPUCOL_OUT_OF_MEMORY;
+	for (int p = 0; p < run->agg.nparts; p++)
+	{
+		(*before)[p] = n;
+		n += merge->nitems[p];
+	}
+	(*before)[run->agg.nparts] = n;
+	*twins = gpucol_cpu_alloc(run, sizeof(uint32_t) * (n + 1));
+	return *twins == NULL ? GPUCOL_OUT_OF_MEMORY : GPUCOL_OK;
+}
+
+/* ---- strings ---- */
+
+GPUCOL_CPU_INLINE const GpucolBytes *
+string_of(const Merge *merge, GpucolCpuItem item)
+{
+	return &table_of(merge, item.table)->strings.values[item.number];
+}
+
+static bool
+hash_string(void *of, GpucolCpuItem item, uint64_t *hash)
+{
+	const GpucolBytes *value = string_of(of, item);
+
+	*hash = gpucol_hash_bytes(value->data, value->len);
+	return true;
+}
+
+static void
+fetch_string(void *of, GpucolCpuItem item)
+{
+	GPUCOL_PREFETCH(string_of(of, item)->data);
+}
+
+static bool
+same_string(void *of, GpucolCpuItem a, GpucolCpuItem b)
+{
+	const GpucolBytes *x = string_of(of, a);
+	const GpucolBytes *y = string_of(of, b);
+
+	return x->len == y->len && (x->len == 0 || memcmp(x->data, y->data, x->len) == 0);
+}
+
+static GpucolStatus
+found_string(void *of, GpucolCpuItem item, GpucolCpuItem twin)
+{
+	Merge	   *merge = of;
+
+	merge->strings[place_of(merge->nstrings, item)] = twin.table < 0 ? 0 :
+		(uint32_t) place_of(merge->nstrings, twin) + 1;
 	return GPUCOL_OK;
 }
 
-/* Rewrite the string numbers of a key. */
+/* Hand a table's memory of strings to the first one. */
 static void
-renumber_key(const GpucolRun *run, const uint32_t *strings, uint64_t *key)
+hand_over(GpucolCpuStrings *to, GpucolCpuStrings *from)
 {
+	char	   *last = from->chunk;
+
+	if (last == NULL)
+		return;
+	while (*(char **) last != NULL)
+		last = *(char **) last;
+	if (to->chunk == NULL)
+	{
+		to->chunk = from->chunk;
+		to->chunk_used = from->chunk_used;
+		to->chunk_size = from->chunk_size;
+	}
+	else
+	{
+		*(char **) last = *(char **) to->chunk;
+		*(char **) to->chunk = from->chunk;
+	}
+	from->chunk = NULL;
+}
+
+/* Make all strings those of the first table, and their twins numbers there. */
+static GpucolStatus
+number_strings(Merge *merge)
+{
+	GpucolRun  *run = merge->run;
+	GpucolCpuStrings *all = &run->agg.parts[0]->strings;
+	uint64_t	total = merge->nstrings[run->agg.nparts];
+	GpucolBytes *values = gpucol_cpu_realloc(run, all->values, sizeof(GpucolBytes) * total);
+
+	if (values == NULL)
+		return GPUCOL_OUT_OF_MEMORY;
+	all->values = values;
+	all->capacity = (uint32_t) total;
+	for (uint32_t i = 0; i < all->n; i++)
+		merge->strings[i] = i;
+	for (int p = 1; p < run->agg.nparts; p++)
+	{
+		GpucolCpuStrings *from = &run->agg.parts[p]->strings;
+		uint32_t   *numbers = merge->strings + merge->nstrings[p];
+
+		for (uint32_t i = 0; i < from->n; i++)
+			if (numbers[i] != 0)
+				numbers[i] = merge->strings[numbers[i] - 1];
+			else
+			{
+				all->values[all->n] = from->values[i];
+				numbers[i] = all->n++;
+			}
+		hand_over(all, from);
+	}
+	return GPUCOL_OK;
+}
+
+static GpucolStatus
+merge_strings(Merge *merge)
+{
+	GpucolRun  *run = merge->run;
+	GpucolCpuTwins twins = {run, run->agg.nparts, merge->nitems, merge,
+	hash_string, fetch_string, same_string, found_string};
+	uint64_t	n = 0;
+	GpucolStatus status;
+
+	for (int p = 0; p < run->agg.nparts; p++)
+		n += merge->nitems[p] = run->agg.parts[p]->strings.n;
+	if (n == 0)
+		return GPUCOL_OK;
+	status = count_items(merge, &merge->nstrings, &merge->strings);
+	if (status == GPUCOL_OK)
+		status = gpucol_cpu_twins_find(&twins);
+	return status == GPUCOL_OK ? number_strings(merge) : status;
+}
+
+/* ---- groups ---- */
+
+GPUCOL_CPU_INLINE uint64_t *
+key_of(const Merge *merge, GpucolCpuItem item)
+{
+	return table_of(merge, item.table)->keys + item.number * merge->run->agg.group_words;
+}
+
+/* Rewrite the string numbers of a key to those of the first table. */
+static void
+renumber_key(const Merge *merge, int table, uint64_t *key)
+{
+	const GpucolRun *run = merge->run;
 	uint32_t	word = 1;
 
 	for (int k = 0; k < run->program->nkeys; k++)
@@ -75,150 +208,204 @@ renumber_key(const GpucolRun *run, const uint32_t *strings, uint64_t *key)
 		GpucolClass cls = run->code.classes[run->code.keys[k]];
 
 		if (cls == GPUCOL_CLASS_S && !(key[0] >> k & 1))
-			key[word] = strings[key[word]];
+			key[word] = merge->strings[merge->nstrings[table] + key[word]];
 		word += cls == GPUCOL_CLASS_D ? 2 : 1;
 	}
 }
 
-/* List the groups of one table by range. */
-static void
-list_groups(const Merge *merge, Listed *from)
+static bool
+hash_group(void *of, GpucolCpuItem item, uint64_t *hash)
 {
-	const GpucolRun *run = merge->run;
-	uint32_t	next[GPUCOL_CPU_MAX_THREADS];
+	const Merge *merge = of;
+	uint64_t   *key = key_of(merge, item);
 
-	memset(from->first, 0, sizeof(uint32_t) * ((size_t) merge->nranges + 1));
-	for (uint32_t g = 0; g < from->groups->n; g++)
-	{
-		uint64_t   *key = from->groups->keys + (size_t) g * run->agg.group_words;
-
-		if (from->strings != NULL)
-			renumber_key(run, from->strings, key);
-		from->ranges[g] = (uint8_t) ((gpucol_cpu_group_hash(run, key) & UINT32_MAX) *
-									 (unsigned) merge->nranges >> 32);
-		from->first[from->ranges[g] + 1]++;
-	}
-	for (int r = 0; r < merge->nranges; r++)
-	{
-		next[r] = from->first[r];
-		from->first[r + 1] += from->first[r];
-	}
-	for (uint32_t g = 0; g < from->groups->n; g++)
-		from->ids[next[from->ranges[g]]++] = g;
+	if (merge->strings != NULL && item.table > 0)
+		renumber_key(merge, item.table, key);
+	*hash = gpucol_cpu_group_hash(merge->run, key);
+	return true;
 }
 
-/* Thread `index` lists every so manieth table. */
 static void
-list_share(void *arg, int index)
+fetch_group(void *of, GpucolCpuItem item)
 {
-	Merge	   *merge = arg;
+	const Merge *merge = of;
+	const uint64_t *key = key_of(merge, item);
 
-	for (int p = index; p < merge->run->agg.nparts; p += merge->run->nworkers)
-		list_groups(merge, &merge->from[p]);
+	GPUCOL_PREFETCH(key);
+	GPUCOL_PREFETCH(key + merge->run->agg.group_words - 1);
 }
 
-/* Merge up to a vector of groups of one table. */
+static bool
+same_group(void *of, GpucolCpuItem a, GpucolCpuItem b)
+{
+	const Merge *merge = of;
+
+	return gpucol_cpu_group_same(merge->run, key_of(merge, a), key_of(merge, b));
+}
+
 static GpucolStatus
-merge_vector(GpucolCpuWorker *worker, GpucolCpuGroups *to, const GpucolCpuGroups *from,
-			 const uint32_t *ids, uint32_t n)
+found_group(void *of, GpucolCpuItem item, GpucolCpuItem twin)
 {
-	const GpucolRun *run = worker->run;
+	Merge	   *merge = of;
+	GpucolRun  *run = merge->run;
+
+	merge->groups[place_of(merge->ngroups, item)] = twin.table < 0 ? 0 :
+		(uint32_t) place_of(merge->ngroups, twin) + 1;
+	return twin.table < 0 ? GPUCOL_OK :
+		gpucol_cpu_agg_merge(run, key_of(merge, twin) + run->agg.key_words,
+							 key_of(merge, item) + run->agg.key_words);
+}
+
+static GpucolStatus
+merge_groups(Merge *merge)
+{
+	GpucolRun  *run = merge->run;
+	GpucolCpuTwins twins = {run, run->agg.nparts, merge->nitems, merge,
+	hash_group, fetch_group, same_group, found_group};
 	GpucolStatus status;
 
-	for (uint32_t j = 0; j < n; j++)
-	{
-		const uint64_t *key = from->keys + (size_t) ids[j] * run->agg.group_words;
-
-		for (uint32_t k = 0; k < run->agg.key_words; k++)
-			worker->keys[k * GPUCOL_VECTOR_VALUES + j] = key[k];
-	}
-	status = gpucol_cpu_group_lookup(to, worker->keys, GPUCOL_VECTOR_VALUES, n,
-									 worker->hashes, worker->ids);
-	for (uint32_t j = 0; j < n && status == GPUCOL_OK; j++)
-		status = gpucol_cpu_agg_merge(run, to->states + (size_t) worker->ids[j] * run->agg.group_words,
-									  from->states + (size_t) ids[j] * run->agg.group_words);
-	return status;
+	for (int p = 0; p < run->agg.nparts; p++)
+		merge->nitems[p] = run->agg.parts[p]->n;
+	status = count_items(merge, &merge->ngroups, &merge->groups);
+	return status == GPUCOL_OK ? gpucol_cpu_twins_find(&twins) : status;
 }
 
-/* Thread `index` merges the range of that number. */
+/* Thread `index` drops groups that have a twin: others of the table take their places. */
 static void
-merge_share(void *arg, int index)
+drop_share(void *arg, int index)
 {
 	Merge	   *merge = arg;
 	GpucolRun  *run = merge->run;
-	GpucolStatus status = GPUCOL_OK;
+	size_t		words = run->agg.group_words;
 
-	for (int p = 0; p < run->agg.nparts && status == GPUCOL_OK; p++)
+	for (int p = index; p < run->agg.nparts; p += run->nworkers)
 	{
-		const Listed *from = &merge->from[p];
-		uint32_t	end = from->first[index + 1];
-		uint32_t	n;
+		GpucolCpuGroups *groups = run->agg.parts[p];
+		uint32_t   *twins = merge->groups + merge->ngroups[p];
 
-		for (uint32_t at = from->first[index]; at < end && status == GPUCOL_OK; at += n)
-		{
-			n = end - at < GPUCOL_VECTOR_VALUES ? end - at : GPUCOL_VECTOR_VALUES;
-			status = merge_vector(&run->workers[index], merge->to[index], from->groups,
-								  from->ids + at, n);
-		}
+		for (uint32_t g = 0; g < groups->n;)
+			if (twins[g] == 0)
+				g++;
+			else if (--groups->n > g)
+			{
+				twins[g] = twins[groups->n];
+				memcpy(groups->keys + g * words, groups->keys + groups->n * words,
+					   sizeof(uint64_t) * words);
+			}
 	}
-	merge->status[index] = status;
 }
 
-/* Memory of a merge; what is missing of it is freed with the run. */
+/* ---- sets ---- */
+
+/* The pair of a slot, as the first tables number its group and its string; false if it is free. */
+static bool
+pair_of(const Merge *merge, GpucolCpuItem item, uint64_t *group, uint64_t *value)
+{
+	const GpucolCpuSet *set = &table_of(merge, item.table)->sets[merge->acc->distinct];
+	const uint64_t *slot = &set->slots[2 * item.number];
+	uint64_t	place;
+
+	if (slot[0] == 0)
+		return false;
+	place = merge->ngroups[item.table] + slot[0] - 1;
+	*group = merge->groups[place] == 0 ? place : merge->groups[place] - UINT64_C(1);
+	*value = merge->run->code.classes[merge->acc->arg] == GPUCOL_CLASS_S ?
+		merge->strings[merge->nstrings[item.table] + slot[1]] : slot[1];
+	return true;
+}
+
+static bool
+hash_pair(void *of, GpucolCpuItem item, uint64_t *hash)
+{
+	uint64_t	group;
+	uint64_t	value;
+
+	if (!pair_of(of, item, &group, &value))
+		return false;
+	*hash = gpucol_hash_mix(gpucol_hash_mix(0, group), value);
+	return true;
+}
+
+static void
+fetch_pair(void *of, GpucolCpuItem item)
+{
+	const Merge *merge = of;
+
+	GPUCOL_PREFETCH(&table_of(merge, item.table)->sets[merge->acc->distinct].slots[2 * item.number]);
+}
+
+static bool
+same_pair(void *of, GpucolCpuItem a, GpucolCpuItem b)
+{
+	uint64_t	groups[2] = {0};
+	uint64_t	values[2] = {0};
+
+	pair_of(of, a, &groups[0], &values[0]);
+	pair_of(of, b, &groups[1], &values[1]);
+	return groups[0] == groups[1] && values[0] == values[1];
+}
+
+/* A value without a twin is counted in its group, but by the table whose group it is. */
 static GpucolStatus
-init_merge(Merge *merge)
+found_pair(void *of, GpucolCpuItem item, GpucolCpuItem twin)
+{
+	const Merge *merge = of;
+	uint64_t	place;
+	uint64_t	value;
+	int			table = 0;
+
+	if (twin.table >= 0 || item.table == 0 || !pair_of(merge, item, &place, &value) ||
+		place >= merge->ngroups[item.table])
+		return GPUCOL_OK;
+	while (place >= merge->ngroups[table + 1])
+		table++;
+	__atomic_fetch_add(key_of(merge, (GpucolCpuItem) {table, place - merge->ngroups[table]}) +
+					   merge->run->agg.key_words + merge->acc->offset, 1, __ATOMIC_RELAXED);
+	return GPUCOL_OK;
+}
+
+/* Sets of numbers of strings in the only group: those of the first table get all. */
+static GpucolStatus
+merge_numbers(const Merge *merge)
 {
 	GpucolRun  *run = merge->run;
+	GpucolCpuGroups *to = run->agg.parts[0];
 
-	merge->from = gpucol_cpu_alloc0(run, sizeof(Listed) * (size_t) run->agg.nparts);
-	merge->to = gpucol_cpu_alloc0(run, sizeof(GpucolCpuGroups *) * (size_t) merge->nranges);
-	merge->status = gpucol_cpu_alloc0(run, sizeof(GpucolStatus) * (size_t) merge->nranges);
-	if (merge->from == NULL || merge->to == NULL || merge->status == NULL)
-		return GPUCOL_OUT_OF_MEMORY;
-	for (int p = 0; p < run->agg.nparts; p++)
+	for (int p = 1; p < run->agg.nparts; p++)
 	{
-		Listed	   *from = &merge->from[p];
+		const GpucolCpuSet *from = &run->agg.parts[p]->sets[merge->acc->distinct];
 
-		from->groups = run->agg.parts[p];
-		from->ids = gpucol_cpu_alloc(run, sizeof(uint32_t) * ((size_t) from->groups->n + 1));
-		from->first = gpucol_cpu_alloc(run, sizeof(uint32_t) * ((size_t) merge->nranges + 1));
-		from->ranges = gpucol_cpu_alloc(run, (size_t) from->groups->n + 1);
-		if (from->ids == NULL || from->first == NULL || from->ranges == NULL ||
-			(p > 0 && number_strings(run->agg.parts[0], from) != GPUCOL_OK))
-			return GPUCOL_OUT_OF_MEMORY;
-	}
-	for (int r = 0; r < merge->nranges; r++)
-	{
-		merge->to[r] = gpucol_cpu_group_create(run);
-		if (merge->to[r] == NULL)
-			return GPUCOL_OUT_OF_MEMORY;
+		for (uint64_t w = 0; w < from->nbits / 64; w++)
+			for (uint64_t bits = from->bits[w]; bits != 0; bits &= bits - 1)
+			{
+				uint64_t	number = w * 64 + (uint64_t) __builtin_ctzll(bits);
+				bool		added;
+
+				if (gpucol_cpu_group_add_number(to, &to->sets[merge->acc->distinct],
+												merge->strings[merge->nstrings[p] + number],
+												&added) != GPUCOL_OK)
+					return GPUCOL_OUT_OF_MEMORY;
+				to->states[merge->acc->offset] += added;
+			}
 	}
 	return GPUCOL_OK;
 }
 
-/* Put the merged tables in the place of the others; the first one has all strings. */
-static void
-take_merged(Merge *merge)
+static GpucolStatus
+merge_set(Merge *merge, const GpucolCpuAcc *acc)
 {
 	GpucolRun  *run = merge->run;
-	GpucolCpuStrings none = {0};
+	GpucolCpuTwins twins = {run, run->agg.nparts, merge->nitems, merge,
+	hash_pair, fetch_pair, same_pair, found_pair};
+	bool		numbers = run->program->nkeys == 0 && run->code.classes[acc->arg] == GPUCOL_CLASS_S;
 
-	merge->to[0]->strings = run->agg.parts[0]->strings;
-	run->agg.parts[0]->strings = none;
+	merge->acc = acc;
 	for (int p = 0; p < run->agg.nparts; p++)
-	{
-		gpucol_cpu_group_destroy(run->agg.parts[p]);
-		gpucol_cpu_free(run, merge->from[p].strings);
-		gpucol_cpu_free(run, merge->from[p].ids);
-		gpucol_cpu_free(run, merge->from[p].first);
-		gpucol_cpu_free(run, merge->from[p].ranges);
-	}
-	gpucol_cpu_free(run, run->agg.parts);
-	gpucol_cpu_free(run, merge->from);
-	gpucol_cpu_free(run, merge->status);
-	run->agg.parts = merge->to;
-	run->agg.nparts = merge->nranges;
+		merge->nitems[p] = run->agg.parts[p]->sets[acc->distinct].nslots;
+	return numbers ? merge_numbers(merge) : gpucol_cpu_twins_find(&twins);
 }
+
+/* ---- all of it ---- */
 
 bool
 gpucol_cpu_merge_pays(const GpucolRun *run)
@@ -226,25 +413,40 @@ gpucol_cpu_merge_pays(const GpucolRun *run)
 	uint64_t	n = 0;
 
 	for (int p = 0; p < run->agg.nparts; p++)
-		n += run->agg.parts[p]->n;
-	return run->agg.settled == NULL &&
-		run->agg.nparts >= MIN_THREADS && run->nworkers >= MIN_THREADS && run->agg.ndistinct == 0 &&
-		run->agg.nextremes == 0 && n >= MIN_GROUPS;
+	{
+		n += run->agg.parts[p]->n + run->agg.parts[p]->strings.n;
+		for (int s = 0; s < run->agg.ndistinct; s++)
+			n += run->agg.parts[p]->sets[s].nslots;
+	}
+	return run->agg.settled == NULL && run->agg.nparts > 1 && run->agg.nextremes == 0 &&
+		(run->agg.ndistinct == 0 || run->nworkers >= SET_THREADS) &&
+		n >= MIN_ITEMS && n < UINT32_MAX / 2 &&
+		n < gpucol_budget_left(&run->mem.budget) / BYTES_PER_ITEM;
 }
 
 GpucolStatus
 gpucol_cpu_merge_all(GpucolRun *run)
 {
-	Merge		merge = {.run = run,.nranges = run->nworkers};
-	GpucolStatus status = init_merge(&merge);
+	Merge		merge = {.run = run};
+	GpucolStatus status;
 
-	if (status != GPUCOL_OK)
-		return status;
-	gpucol_pool_run(run->nworkers, list_share, &merge);
-	gpucol_pool_run(run->nworkers, merge_share, &merge);
-	for (int r = 0; r < merge.nranges; r++)
-		if (merge.status[r] != GPUCOL_OK)
-			return merge.status[r];
-	take_merged(&merge);
-	return GPUCOL_OK;
+	merge.nitems = gpucol_cpu_alloc(run, sizeof(uint64_t) * (size_t) run->agg.nparts);
+	if (merge.nitems == NULL)
+		return GPUCOL_OUT_OF_MEMORY;
+	status = merge_strings(&merge);
+	run->source->ops->check_interrupts(run->source);
+	if (status == GPUCOL_OK)
+		status = merge_groups(&merge);
+	run->source->ops->check_interrupts(run->source);
+	for (int i = 0; i < run->agg.naccs && status == GPUCOL_OK; i++)
+		if (run->agg.accs[i].op == GPUCOL_CPU_ACC_DISTINCT)
+			status = merge_set(&merge, &run->agg.accs[i]);
+	if (status == GPUCOL_OK)
+		gpucol_pool_run(run->nworkers, drop_share, &merge);
+	gpucol_cpu_free(run, merge.nitems);
+	gpucol_cpu_free(run, merge.nstrings);
+	gpucol_cpu_free(run, merge.strings);
+	gpucol_cpu_free(run, merge.ngroups);
+	gpucol_cpu_free(run, merge.groups);
+	return status;
 }

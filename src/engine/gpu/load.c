@@ -387,7 +387,7 @@ add_share(Load *load, const Share *share, const GpucolSegment *segment, const Gp
 {
 	const GpucolGpuManifest *manifest = load->lacking.manifest;
 	Making	   *making = &load->making;
-	GpucolWireSegment *told = &making->segments[making->nsegments];
+	GpucolWireSegment *sent = &making->segments[making->nsegments];
 	uint32_t	s = need[0].segment;
 	GpucolStatus status = GPUCOL_OK;
 
@@ -398,9 +398,9 @@ add_share(Load *load, const Share *share, const GpucolSegment *segment, const Gp
 	load->npages += share->npages;
 	for (uint32_t i = 0; i < share->count && status == GPUCOL_OK; i++)
 		status = make_piece(load, segment, &need[i], i);
-	*told = manifest->segments[s];
+	*sent = manifest->segments[s];
 	if (share->count == share->ncolumns)	/* another job brings its deleted rows, or none */
-		told->deleted = told->ndeleted = 0;
+		sent->deleted = sent->ndeleted = 0;
 	for (uint32_t i = 0; i < share->ncolumns; i++)
 		making->chunks[making->nsegments * share->ncolumns + i] =
 			manifest->chunks[(size_t) s * load->program->ncolumns + need[i].slot];

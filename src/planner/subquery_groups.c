@@ -1,0 +1,289 @@
+/*-------------------------------------------------------------------------
+ *
+ * subquery_groups.c
+ *	  Subqueries beside GROUP BY: in HAVING, and in the select list outside of aggregates.
+ *
+ * They are computed for groups, to whose FROM clause nothing can be joined.  So the grouping
+ * becomes a subquery, whose rows are groups:
+ *
+ *		SELECT k, sum(x) + (SELECT ...) FROM a GROUP BY k HAVING count(*) > 5 AND EXISTS (...)
+ *	->	SELECT g.k, g.sum + (SELECT ...)
+ *		FROM (SELECT k, sum(x), ... FROM a GROUP BY k HAVING count(*) > 5) g WHERE EXISTS (...)
+ *
+ * Keys, aggregates and columns that depend on keys are its columns, in subqueries at any
+ * depth too.  ORDER BY, DISTINCT, LIMIT and window functions stay above, as do WITH queries.
+ * Conditions of HAVING without a subquery that is executed for groups stay below, where they
+ * are tested first, as PostgreSQL does with what is cheaper.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "nodes/makefuncs.h"
+#include "nodes/nodeFuncs.h"
+#include "optimizer/clauses.h"
+#include "optimizer/optimizer.h"
+#include "optimizer/tlist.h"
+#include "rewrite/rewriteManip.h"
+#include "utils/lsyscache.h"
+
+#include "compat.h"
+#include "lower/harmless_query.h"
+#include "planner/subquery.h"
+
+/* The grouping while it becomes a subquery. */
+typedef struct Grouping
+{
+	List	   *columns;		/* its TargetEntries, keys first */
+	int			depth;			/* of queries below the one that was grouped */
+} Grouping;
+
+/* ---- what is computed for groups ---- */
+
+/* Has an expression a subquery that is executed for each row, or group, outside of aggregates? */
+static bool
+has_executed(Node *node, void *context)
+{
+	if (node == NULL || (IsA(node, Aggref) && ((Aggref *) node)->agglevelsup == 0))
+		return false;
+	if (IsA(node, SubLink) && gpucol_subquery_is_executed((SubLink *) node))
+		return true;
+	return expression_tree_walker(node, has_executed, context);
+}
+
+/* Are the keys of grouping sets plain columns?  Others are not known by their values alone. */
+static bool
+has_plain_sets(const Query *query)
+{
+	ListCell   *lc;
+
+	if (query->groupingSets == NIL)
+		return true;
+	foreach(lc, query->groupClause)
+	{
+		if (!IsA(get_sortgroupclause_expr(lfirst(lc), query->targetList), Var))
+			return false;
+	}
+	return true;
+}
+
+/* Can the grouping of a query be told from what is above it? */
+static bool
+is_separable(Query *query)
+{
+	ListCell   *lc;
+
+	if (contain_volatile_functions((Node *) query->targetList) ||
+		contain_volatile_functions(query->havingQual) || !has_plain_sets(query))
+		return false;
+	foreach(lc, query->groupClause)
+	{
+		if (expression_returns_set(get_sortgroupclause_expr(lfirst(lc), query->targetList)))
+			return false;
+	}
+	return has_executed((Node *) query->targetList, NULL) || has_executed(query->havingQual, NULL);
+}
+
+/* ---- columns of the grouping ---- */
+
+/* An expression of the grouping as a column of it, `depth` queries below. */
+static Node *
+column_of(Grouping *grouping, Expr *expr)
+{
+	TargetEntry *tle = NULL;
+	Var		   *var;
+	ListCell   *lc;
+
+	foreach(lc, grouping->columns)
+	{
+		if (equal(lfirst_node(TargetEntry, lc)->expr, expr))
+		{
+			tle = lfirst(lc);
+			break;
+		}
+	}
+	if (tle == NULL)
+	{
+		tle = makeTargetEntry(expr, list_length(grouping->columns) + 1,
+							  IsA(expr, Aggref) ? get_func_name(((Aggref *) expr)->aggfnoid) : pstrdup("value"),
+							  false);
+		grouping->columns = lappend(grouping->columns, tle);
+	}
+	var = makeVarFromTargetEntry(1, tle);
+	var->varlevelsup = grouping->depth;
+	return (Node *) var;
+}
+
+/* Is an expression `depth` queries below one that the grouping computes? */
+static bool
+is_grouped(const Grouping *grouping, Node *node)
+{
+	ListCell   *lc;
+
+	if (IsA(node, Var))
+		return (int) ((Var *) node)->varlevelsup == grouping->depth;
+	if (IsA(node, Aggref))
+		return (int) ((Aggref *) node)->agglevelsup == grouping->depth;
+	if (IsA(node, GroupingFunc))
+		return (int) ((GroupingFunc *) node)->agglevelsup == grouping->depth;
+	if (grouping->depth > 0)
+		return false;
+	foreach(lc, grouping->columns)
+	{
+		if (equal(lfirst_node(TargetEntry, lc)->expr, node))
+			return true;
+	}
+	return false;
+}
+
+/* What stood beside the grouping as it stands above. */
+static Node *
+above(Node *node, Grouping *grouping)
+{
+	Node	   *result;
+
+	if (node == NULL)
+		return NULL;
+	if (IsA(node, Query))
+	{
+		grouping->depth++;
+		result = (Node *) query_tree_mutator((Query *) node, above, grouping, 0);
+		grouping->depth--;
+		return result;
+	}
+	if (is_grouped(grouping, node))
+	{
+		node = copyObject(node);
+		IncrementVarSublevelsUp(node, -grouping->depth, grouping->depth);
+		return column_of(grouping, (Expr *) node);
+	}
+	return expression_tree_mutator(node, above, grouping);
+}
+
+/* The keys, as first columns. */
+static void
+take_keys(Grouping *grouping, const Query *query)
+{
+	ListCell   *lc;
+
+	foreach(lc, query->targetList)
+	{
+		TargetEntry *tle = copyObject(lfirst_node(TargetEntry, lc));
+
+		if (tle->ressortgroupref == 0 ||
+			get_sortgroupref_clause_noerr(tle->ressortgroupref, query->groupClause) == NULL)
+			continue;
+		tle->resno = list_length(grouping->columns) + 1;
+		tle->resjunk = false;
+		tle->resname = pstrdup(tle->resname != NULL ? tle->resname : "key");
+		grouping->columns = lappend(grouping->columns, tle);
+	}
+}
+
+/* ---- the two queries ---- */
+
+/* WITH queries of the grouped query are those of the query above now. */
+static bool
+raise_with(Node *node, int *depth)
+{
+	bool		result;
+
+	if (node == NULL)
+		return false;
+	if (IsA(node, RangeTblEntry))
+	{
+		RangeTblEntry *rte = (RangeTblEntry *) node;
+
+		rte->ctelevelsup += rte->rtekind == RTE_CTE && (int) rte->ctelevelsup == *depth;
+		return false;
+	}
+	if (!IsA(node, Query))
+		return expression_tree_walker(node, raise_with, depth);
+	(*depth)++;
+	result = query_tree_walker((Query *) node, raise_with, depth, QTW_EXAMINE_RTES_BEFORE);
+	(*depth)--;
+	return result;
+}
+
+/* The grouping as a query of its own, one level below. */
+static Query *
+make_below(const Query *query, const Grouping *grouping, List *conditions)
+{
+	Query	   *below = palloc(sizeof(Query));
+	int			depth = -1;
+
+	*below = *query;
+	below->targetList = grouping->columns;
+	below->havingQual = conditions == NIL ? NULL : (Node *) make_ands_explicit(conditions);
+	below->cteList = below->windowClause = below->distinctClause = below->sortClause = NIL;
+	below->limitCount = below->limitOffset = NULL;
+	below->hasWindowFuncs = below->hasTargetSRFs = below->hasDistinctOn = false;
+	below->hasRecursive = below->hasModifyingCTE = false;
+	IncrementVarSublevelsUp((Node *) below, 1, 1);
+	raise_with((Node *) below, &depth);
+	return below;
+}
+
+/* Have a query read the rows of another, and nothing else, where conditions hold. */
+static void
+read_groups(Query *query, Query *below, List *conditions)
+{
+	RangeTblEntry *rte = makeNode(RangeTblEntry);
+	RangeTblRef *ref = makeNode(RangeTblRef);
+	List	   *names = NIL;
+	ListCell   *lc;
+
+	foreach(lc, below->targetList)
+		names = lappend(names, makeString(pstrdup(lfirst_node(TargetEntry, lc)->resname)));
+	rte->rtekind = RTE_SUBQUERY;
+	rte->subquery = below;
+	rte->eref = makeAlias("groups", names);
+	rte->inFromCl = true;
+	ref->rtindex = 1;
+	gpucol_compat_no_tables(query);
+	query->rtable = list_make1(rte);
+	query->jointree = makeFromExpr(list_make1(ref),
+								   conditions == NIL ? NULL : (Node *) make_ands_explicit(conditions));
+	query->groupClause = query->groupingSets = NIL;
+	query->groupDistinct = query->hasAggs = false;
+	query->havingQual = NULL;
+}
+
+/* May these conditions be tested in another order, some by joins?  One alone always may. */
+static bool
+have_no_order(Query *query, List *conditions)
+{
+	ListCell   *lc;
+
+	foreach(lc, conditions)
+	{
+		if (list_length(conditions) > 1 && gpucol_harmless_expr(query, lfirst(lc)) != NULL)
+			return false;
+	}
+	return true;
+}
+
+Query *
+gpucol_subquery_above_groups(Query *query)
+{
+	Grouping	grouping = {.depth = 0};
+	List	   *below = NIL;
+	List	   *moved = NIL;
+	Query	   *copy;
+	ListCell   *lc;
+
+	if (!is_separable(query))
+		return NULL;
+	copy = copyObject(query);
+	take_keys(&grouping, copy);
+	copy->targetList = castNode(List, above((Node *) copy->targetList, &grouping));
+	foreach(lc, gpucol_subquery_conditions(copy->havingQual))
+	{
+		if (has_executed(lfirst(lc), NULL))
+			moved = lappend(moved, above(lfirst(lc), &grouping));
+		else
+			below = lappend(below, lfirst(lc));
+	}
+	read_groups(copy, make_below(copy, &grouping, below), moved);
+	return have_no_order(copy, moved) ? copy : NULL;
+}

@@ -1,0 +1,57 @@
+--
+-- So many groups, strings and values of sets that the tables of threads are merged by all threads.
+--
+SET client_min_messages = warning;
+CREATE SCHEMA agg_merge;
+SET search_path = agg_merge, public;
+
+\set node GpucolAgg
+\getenv srcdir PG_ABS_SRCDIR
+\set include :srcdir /include/differ.psql
+\set ECHO none
+\i :include
+\set ECHO all
+
+SET gpucol.segment_rows = 8192;
+CREATE TABLE packed (id int, near int, far int8, t text, d numeric(30,4), f float8, few int2, n int, v float8) USING gpucol;
+INSERT INTO packed SELECT i, i / 2, (i * 7919::int8 % 12011) * 1000003 - 40000, 'text ' || i * 31 % 11003,
+	(i * 7919::int8 % 12011) * 1e15, CASE WHEN i % 900 = 0 THEN '-0' WHEN i % 450 = 0 THEN 0
+		WHEN i % 77 = 0 THEN 'NaN' ELSE (i % 14001) / 8.0 END::float8,
+	i % 3, CASE WHEN i % 10 > 0 THEN i % 9007 END, i % 8
+FROM generate_series(1, 20000) i;
+INSERT INTO packed SELECT id, near, far, t || id % 2, d, f, few, n, v FROM packed WHERE id % 80 = 0;
+DELETE FROM packed WHERE id % 1000 = 5;
+ANALYZE packed;
+
+-- Sums of floats have several tables, whatever the threads.
+CREATE TABLE queries AS SELECT unnest(ARRAY[
+	'SELECT near, count(*), sum(id), min(n), max(d), sum(v) FROM packed GROUP BY near',
+	'SELECT far, count(n), sum(d), avg(n), bool_and(n > 5), bit_xor(id), sum(v) FROM packed GROUP BY far',
+	'SELECT t, count(*), sum(id), sum(v) FROM packed GROUP BY t',
+	'SELECT d, f, few, count(*), sum(v) FROM packed GROUP BY d, f, few',
+	'SELECT n, t, near, count(*), sum(far), sum(v) FROM packed GROUP BY n, t, near',
+	'SELECT n, sum(id::float8), round(stddev(near::float8)::numeric, 6), sum(v) FROM packed GROUP BY n',
+	'SELECT f + 0 AS f, count(*), sum(v) FROM packed GROUP BY 1',
+	'SELECT near, sum(id), sum(v) FROM packed GROUP BY near HAVING sum(id) > 30000',
+	'SELECT n, count(DISTINCT t), count(DISTINCT far), count(DISTINCT few), sum(v) FROM packed GROUP BY n',
+	'SELECT few, count(DISTINCT t), count(DISTINCT n), count(DISTINCT near), count(*), sum(v) FROM packed GROUP BY few',
+	'SELECT t, count(DISTINCT n), count(DISTINCT t), sum(id), sum(v) FROM packed GROUP BY t',
+	'SELECT count(DISTINCT t), count(DISTINCT n), count(DISTINCT far), count(DISTINCT f), sum(v) FROM packed',
+	'SELECT t, few, count(DISTINCT id) FILTER (WHERE n > 100), sum(v) FROM packed GROUP BY t, few',
+	'SELECT near, min(t), max(t), count(DISTINCT t), sum(v) FROM packed GROUP BY near',
+	'SELECT far, t FROM packed GROUP BY far, t HAVING sum(v) > 0'
+	]) q;
+
+SET gpucol.cpu_threads = 2;
+SELECT d FROM queries, differ(q) d WHERE d IS NOT NULL;
+SET gpucol.cpu_threads = 5;
+SELECT d FROM queries, differ(q) d WHERE d IS NOT NULL;
+
+-- Sums of floats have the same bits for any number of threads.
+SET gpucol.pushdown = require;
+SET gpucol.cpu_threads = 1;
+CREATE TABLE sums AS SELECT n, sum(f / 3) s FROM packed WHERE f < 1e9 GROUP BY n;
+SET gpucol.cpu_threads = 3;
+SELECT count(*) FROM (SELECT n, sum(f / 3) s FROM packed WHERE f < 1e9 GROUP BY n EXCEPT ALL TABLE sums) d;
+
+DROP SCHEMA agg_merge CASCADE;
