@@ -21,7 +21,7 @@ use Ordered;
 use Statements qw(ask change check cursor disturb emit prepared query random_alter scene_script settle sorted step transaction);
 use Twins ();
 
-our @EXPORT = qw(attackers attack_script told allowed_of_twins);
+our @EXPORT = qw(attackers attack_script told allowed_of_twins hidden_in_errors);
 
 # Functions, types, operators and casts that attack.
 sub attackers
@@ -64,14 +64,14 @@ GRANT SELECT ON defining TO public;
 CREATE DOMAIN defined_domain AS text CHECK (public.defined(length(VALUE) - 2) IS NOT NULL);
 CREATE DOMAIN telling AS int CHECK (public.tell(VALUE = 7, VALUE::text));
 CREATE TYPE told_pair AS (x public.telling, y public.defined_domain);
-CREATE FUNCTION planted(text, text) RETURNS bool LANGUAGE plpgsql IMMUTABLE AS $$ BEGIN RETURN public.tell($1 LIKE 'secret%', $1) AND $1 < $2; END $$;
+CREATE FUNCTION planted(text, text) RETURNS bool LANGUAGE plpgsql IMMUTABLE AS $$ BEGIN RETURN public.tell($1 LIKE '%secret%', $1) AND $1 < $2; END $$;
 CREATE OPERATOR ~<~~ (LEFTARG = text, RIGHTARG = text, FUNCTION = planted, RESTRICT = scalarltsel);
 -- an aggregate of a user, whose final function runs as another role
 CREATE FUNCTION note_one(told int, value bool) RETURNS int LANGUAGE plpgsql IMMUTABLE AS 'BEGIN RETURN told + CASE WHEN value THEN 1 ELSE 100 END; END';
 CREATE FUNCTION note_all(told int) RETURNS text LANGUAGE plpgsql SECURITY DEFINER STABLE AS 'BEGIN IF told % 7 = 6 THEN RAISE ''defined by %'', current_user; END IF; RETURN told || current_user; END';
 ALTER FUNCTION note_all(int) OWNER TO definer;
 CREATE AGGREGATE noted_by(bool) (SFUNC = note_one, STYPE = int, INITCOND = '0', FINALFUNC = note_all);
-CREATE FUNCTION as_pair(text) RETURNS public.pair LANGUAGE plpgsql IMMUTABLE AS $$ BEGIN PERFORM public.tell($1 LIKE 'secret%', $1); RETURN ROW(length($1), $1)::public.pair; END $$;
+CREATE FUNCTION as_pair(text) RETURNS public.pair LANGUAGE plpgsql IMMUTABLE AS $$ BEGIN PERFORM public.tell($1 LIKE '%secret%', $1); RETURN ROW(length($1), $1)::public.pair; END $$;
 CREATE CAST (text AS public.pair) WITH FUNCTION as_pair(text);
 SQL
 }
@@ -86,21 +86,39 @@ sub told
 	my @notices;
 
 	$text =~ s/^((?:NOTICE|WARNING|INFO):.*)\n/push @notices, $1; ''/gme;
-	@notices = () if $text =~ /^ERROR/m;		# how far a statement got is open
 	my $secret = grep { /00000: secret/ } @notices;
+	@notices = () if $text =~ /^ERROR/m || grep { /00000: disturbed/ } @notices;	# how far a statement got is open
 	return join "\n", $text, ($secret ? 'a hidden row was looked at' : ()), sort grep { !/00000: (?:loose|secret)/ } @notices;
+}
+
+# Lines of errors in all that a script printed, by step, that hold a value of a hidden row.
+sub hidden_in_errors
+{
+	my ($output) = @_;
+	my @found;
+
+	while ($output =~ /^<<< (\d+)\n(.*?)^>>>$/msg)
+	{
+		my ($step, $text) = ($1, $2);
+
+		$found[$step] = join '', $text =~ /^((?:psql:\S+ )?(?:ERROR|DETAIL|HINT):.*(?:secret|\b777\d{4}\b).*\n)/mg;
+	}
+	return @found;
 }
 
 # Twins::allowed, and what a limit of time of the machine may do; functions of gpucol
 # refuse tables of another role, and all of heap.  An index scan of heap evaluates a constant
 # that it looks for before it sees that no row gets there; gpucol, which may leave another of
-# several conditions to be the first, need not.
+# several conditions to be the first, need not.  Which of several rows is the first that a
+# function refuses is open: SQL promises no order of rows.  That none of them is a hidden one
+# is asked by itself (hidden_in_errors()).
 sub allowed_of_twins
 {
 	my ($statement, $heap, $packed) = @_;
 
 	return 1 if "$heap\n$packed" =~ /^ERROR:  57014/m;
 	return 1 if $heap =~ /^ERROR:  P0001: (?:defined by|refused const)/ && $packed !~ /^ERROR/ && $statement =~ / AND /;
+	return 1 if $heap =~ /^(ERROR:  P0001: (?:refused|defined by) )/ && $packed =~ /^\Q$1\E/;
 	return $packed =~ /^ERROR/ || $statement =~ /'t3'/ if $statement =~ /gpucol\.(?:merge|segments|columns|verify)\(/;
 	return Twins::allowed($statement, $heap, $packed);
 }
@@ -161,6 +179,38 @@ sub shown
 	return $e;
 }
 
+# A test with a correlated subquery, or one value by such a subquery; what is attacked may
+# be computed for other rows than those for which PostgreSQL executes the subquery.
+sub correlated
+{
+	my ($u) = @_;
+	my $key = pick('y.id = x.id', 'y.id = x.id', 'y.i2 = x.i2', 'y.s = x.s', 'y.id = x.id AND y.i2 = x.i2');
+	my $rest = pick('', ' AND ' . leaky('bool', $u, 'y'), ' AND ' . predicate(1, $u, 'y'));
+	my $y = leaky(pick(qw(int text)), $u, 'y');
+
+	return {
+		test => pick("EXISTS (SELECT FROM $u y WHERE $key$rest)", "x.id IN (SELECT y.id FROM $u y WHERE " . pick('true', $key) . $rest . ')', "x.i2 NOT IN (SELECT y.i2 FROM $u y WHERE " . pick('y.i2 IS NOT NULL', $key) . "$rest)",
+			"x.id <> ALL (SELECT y.id FROM $u y WHERE $key$rest)", "x.id = ANY (SELECT y.i2 FROM $u y WHERE true$rest)"),
+		value => pick("(SELECT $y FROM $u y WHERE $key$rest ORDER BY y.id, y::text COLLATE \"C\" LIMIT 1)", "(SELECT y.id FROM $u y WHERE $key$rest ORDER BY " . leaky('int', $u, 'y') . ", y.id LIMIT 1)",
+			"(SELECT count(*) FROM $u y WHERE $key$rest)", "(SELECT max($y) FROM $u y WHERE $key$rest)") };
+}
+
+# Those below OR, NOT and CASE, in the select list, in aggregates, and behind LATERAL.
+sub tested_query
+{
+	my ($t, $u, $e, $bool, $where) = @_;
+	my ($one, $two) = (correlated($u), correlated($u));
+	my $plain = pick('x.i4 > 100', 'x.id % 3 = 1', 'x.s IS NULL', $bool);
+	my $test = pick("$one->{test} OR $plain", "NOT ($one->{test} AND $plain)", "CASE WHEN $plain THEN $one->{test} ELSE $two->{test} END", "($one->{test}) IS NOT TRUE", "$one->{test} OR $two->{test}",
+		"CASE WHEN $one->{test} THEN $bool ELSE $plain END", "coalesce($one->{test}, $plain)");
+
+	return pick("SELECT x.id FROM $t x WHERE $test", "SELECT x.id FROM $t x WHERE $test", "SELECT x.id, $test AS e FROM $t x $where", "SELECT x.id % 3 AS k, count(*) FILTER (WHERE $test), min(CASE WHEN $test THEN x.id END) FROM $t x $where GROUP BY 1",
+		"SELECT x.id, $one->{value} AS e FROM $t x $where", "SELECT x.id FROM $t x WHERE $one->{value} IS NOT NULL AND $bool", "SELECT CASE WHEN $plain THEN ($one->{value})::text END AS k, count(*) FROM $t x $where GROUP BY 1",
+		"SELECT x.id, z.* FROM $t x LEFT JOIN LATERAL (SELECT y.id AS j, y.s FROM $u y WHERE y.id = x.id AND " . leaky('bool', $u, 'y') . " ORDER BY y.id, y::text COLLATE \"C\" LIMIT 1) z ON $plain",
+		"SELECT x.id, $e AS e FROM $t x WHERE NOT ($test) AND $bool",
+		"SELECT x.i2 AS k, count(*), (SELECT max(y.id) FROM $u y WHERE y.i2 = x.i2 AND " . leaky('bool', $u, 'y') . ") AS m FROM $t x $where GROUP BY x.i2 HAVING count(*) > 2 OR EXISTS (SELECT FROM $u y WHERE y.i2 = x.i2 AND " . leaky('bool', $u, 'y') . ')');
+}
+
 # One query that attacks the rows that are not to be seen.
 sub leaky_query
 {
@@ -171,7 +221,7 @@ sub leaky_query
 	my $where = chance(0.5) ? 'WHERE ' . predicate(1, $t, 'x') : '';
 	my $and = $where ? "$where AND" : 'WHERE';
 	my $number = leaky(pick(qw(int num)), $t, 'x');
-	my $kind = int rand 32;
+	my $kind = int rand 37;
 	my $order = "ORDER BY x.id, x::text COLLATE \"C\"";
 
 	return "SELECT x.id FROM $t x $and $bool" if $kind < 4;
@@ -198,6 +248,7 @@ sub leaky_query
 	return "SELECT " . key($t, 'x') . " AS k, public.noted_by($bool), string_agg(($e)::text, ',' $order) FILTER (WHERE $bool) FROM $t x $where GROUP BY 1" if $kind == 28;
 	return "SELECT array_agg(($e)::text $order), percentile_" . pick('cont', 'disc') . "(0.5) WITHIN GROUP (ORDER BY ($number)::float8), stddev_samp(($number)::numeric), " . pick('public.noted_by', 'every', 'bool_or') . "($bool), count(DISTINCT $number) FROM $t x $where" if $kind == 29;
 	return "SELECT x.id, " . pick('sum', 'min', 'max', 'count', 'avg') . "(($number)::numeric) OVER (PARTITION BY " . key($t, 'x') . " $order" . pick('', ' ROWS BETWEEN 2 PRECEDING AND CURRENT ROW', ' ROWS UNBOUNDED PRECEDING') . ")::numeric(40,6) AS w, lag(($e)::text) OVER ($order) FROM $t x $where" if $kind == 30;
+	return tested_query($t, $u, $e, $bool, $where) if $kind > 31;
 	return "(SELECT x.id FROM $t x $and $bool) " . pick('UNION', 'EXCEPT', 'INTERSECT ALL') . " SELECT y.id FROM $u y WHERE " . leaky('bool', $u, 'y');
 }
 
@@ -228,7 +279,7 @@ sub hide
 {
 	my ($t, $n) = @_;
 	my $rows = pick('id % 7 = 3', 'id % 3 = 0', 'id BETWEEN 40 AND 260', 'id > 500', 'id % 2 = 1', 'id < 30 OR id % 5 = 2');
-	my @values = ('i4 = 7770000 + public.pseudo(id, @hidden@, ' . pick(3, 1000, 100000) . ')', "s = " . pick("'secret '", "''") . ' || ' . pick('@hidden@', 'public.pseudo(id, @hidden@, 40)', 'md5((id + @hidden@)::text)', "repeat('s', \@hidden\@ * 300 + id % 7)"), 'i2 = ' . pick('NULLIF(@hidden@, 1)', 'public.pseudo(id, @hidden@, 100)', '@hidden@ * 1000'));
+	my @values = ('i4 = 7770000 + public.pseudo(id, @hidden@, ' . pick(3, 1000, 100000) . ')', "s = concat(" . pick("'secret ', V", "V, ' secret'", "'a', V, 'secret'") =~ s/V/pick('@hidden@', 'public.pseudo(id, @hidden@, 40)', 'md5((id + @hidden@)::text)', "repeat('s', \@hidden\@ * 300 + id % 7)")/er . ')', 'i2 = ' . pick('NULLIF(@hidden@, 1)', 'public.pseudo(id, @hidden@, 100)', '@hidden@ * 1000'));
 	my %more = (n2 => '@hidden@ + id / 8.0', f8 => "CASE \@hidden\@ WHEN 1 THEN 'NaN'::float8 ELSE id END", d => "date '2020-01-01' + \@hidden\@ * 100", j => q(jsonb_build_object('k', @hidden@, 'w', 'secret')), b => '@hidden@ = 1', long => "repeat('secret', \@hidden\@ * 400)", sc => "'secret' || \@hidden\@", u => 'md5(@hidden@::text)::uuid', nfree => '@hidden@ * 1e30', a => 'ARRAY[@hidden@]');
 
 	push @values, map { "$_ = $more{$_}" } grep { $has{$t}{$_} && chance(0.6) } sort keys %more;
@@ -300,7 +351,7 @@ sub attack
 	my $dice = rand;
 	my $view = $hidden{$t}[0] ne $DELETED && chance(0.1) ? 'seen' . substr $t, 1 : undef;
 
-	if ($view) { local $hidden{$t} = [ @{ $hidden{$t} }, 'id % 4 = 2' ]; ask(leaky_query($t, $u) =~ s/\b$t x\b/$view x/gr); }
+	if ($view) { local $hidden{$t} = [ @{ $hidden{$t} }, 'id % 4 = 2' ]; ask(leaky_query($t, $u) =~ s/\b$t (?=[xy]\b)/$view /gr); }
 	elsif ($dice < 0.40) { ask(leaky_query($t, $u)); }
 	elsif ($dice < 0.46) { ask(constant_query($t)); emit('SELECT current_user, session_user, (SELECT count(*) FROM pg_cursors)'); }
 	elsif ($dice < 0.64) { ask(query()); }

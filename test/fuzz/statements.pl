@@ -57,7 +57,7 @@ while (going(5))
 
 	$number++;
 	push @runs, [ 'other', 'gpucol', 2, @settings ] if $name eq 'attack';
-	my %found;
+	my (%found, %hidden);
 	for my $run (@runs)
 	{
 		my ($of, $method, $hidden, @set) = @$run;
@@ -65,6 +65,7 @@ while (going(5))
 
 		counted(scalar @told) if $of ne 'heap';
 		$found{$of} = [ map { defined ? told($_) : undef } @told ];
+		$hidden{$of} = [ hidden_in_errors($output) ] if $name eq 'attack';
 		next if $ran;
 		finding("script $name of seed $seed did not end over $of", substr $output, -3000);
 		wait_for_server($node);
@@ -72,6 +73,7 @@ while (going(5))
 	my $with = 'settings: ' . join('; ', @settings);
 	my $difference = compare("$name of seed $seed, heap and gpucol ($with)", $script, $found{heap}, $found{gpucol}, \&allowed_of_twins);
 	$difference //= compare("$name of seed $seed, two sets of hidden rows ($with)", $script, $found{gpucol}, $found{other}, sub { $_[3] && ($found{heap}[ $_[3] ] // '') =~ /^ERROR/ }) if $found{other};
+	for my $of (grep { $_ ne 'heap' } sort keys %hidden) { $difference //= compare("$name of seed $seed, values of hidden rows in errors ($with)", $script, $hidden{heap}, $hidden{$of}, sub { $_[2] eq '' }); }
 	finding("$name of seed $seed differs", $difference) if $difference;
 	if ($difference)
 	{
