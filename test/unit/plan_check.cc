@@ -111,7 +111,7 @@ believed(const Plan &p, const std::function<void(GpucolRecPlan &)> &change = [] 
 	std::vector<char> constants((const char *) p.constants, (const char *) (p.constants + 2));
 	std::vector<uint8_t> types(p.types, p.types + 5);
 	GpucolRecPlan plan = {2, 3, 3, 13, 22, 2, 5, relations.data(), rules.data(), steps.data(), operands.data(),
-		(const GpucolRecConstant *) constants.data(), types.data()};
+		(const GpucolRecConstant *) constants.data(), types.data(), nullptr, 0};
 
 	change(plan);
 	try

@@ -106,6 +106,15 @@ host_test(void *context, int id, int n, const GpucolBytes *values, const bool *i
 		result[i] = isnull != NULL && isnull[i] ? 2 : values[i].len % 2 == 0;
 }
 
+/* It calls nothing. */
+static bool
+host_any_thread(void *context, int id)
+{
+	(void) context;
+	(void) id;
+	return true;
+}
+
 static uint64_t
 mix(uint64_t hash, const void *data, size_t size)
 {
@@ -180,7 +189,7 @@ run_query(void *arg, uint64_t *answer)
 	const Query *query = arg;
 	GpucolLookup *lookup = NULL;
 	ArraySource source;
-	GpucolHost	host = {.test = host_test};
+	GpucolHost	host = {.test = host_test,.any_thread = host_any_thread};
 	GpucolRun  *run = NULL;
 	GpucolResult out;
 	GpucolStatus status = build_lookup(query, &lookup);
@@ -299,6 +308,20 @@ refuse_groups(const char *name, int nkeys, const int *keys, bool distinct)
 	refuse_query(name, &b, NULL);
 }
 
+/* Sets of many values, and of strings, by a column; threads find twins in each other's. */
+static void
+refuse_sets(const char *name, int nkeys, int key)
+{
+	static ProgramBuilder b;
+
+	begin(&b, GPUCOL_PROGRAM_AGG);
+	if (nkeys > 0)
+		b.keys[b.head.nkeys++] = load(&b, key);
+	builder_agg(&b, GPUCOL_AGG_COUNT_DISTINCT, GPUCOL_CLASS_S, load(&b, C_TEXT), GPUCOL_NO_REG);
+	builder_agg(&b, GPUCOL_AGG_COUNT_DISTINCT, GPUCOL_CLASS_I, load(&b, C_WIDE), GPUCOL_NO_REG);
+	refuse_query(name, &b, NULL);
+}
+
 /* The table joined with itself by a column: words and texts, or texts by word. */
 static void
 refuse_join(const char *name, int key, GpucolJoinKind kind, bool grouped)
@@ -367,6 +390,9 @@ main(void)
 	refuse_groups("texts", 1, (int[]) {C_TEXT}, false);
 	refuse_groups("large numbers", 2, (int[]) {C_WIDE, C_NULLS}, false);
 	refuse_groups("decimals and floats", 2, (int[]) {C_DECIMAL, C_FLOAT}, false);
+	refuse_sets("sets", 0, 0);
+	refuse_sets("sets of numbers", 1, C_KEY);
+	refuse_sets("sets of texts", 1, C_TEXT);
 	refuse_join("inner join", C_WIDE, GPUCOL_JOIN_INNER, false);
 	refuse_join("full join", C_NULLS, GPUCOL_JOIN_FULL, false);
 	refuse_join("groups of a join", C_WIDE, GPUCOL_JOIN_LEFT, true);
