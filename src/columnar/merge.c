@@ -20,6 +20,8 @@
  * Who waits for a merge waits for its transaction.  So a merge that somebody waits for ends, when
  * it has moved some rows at least, with those: the next one goes on.
  *
+ * It waits for the table's lock itself as long as nobody waits for it (patience.c).
+ *
  * Locks of serializable readers go with the rows (serial.c).
  *
  * What the indexes call runs as the table's owner, as in VACUUM.
@@ -208,18 +210,35 @@ step(Relation table pg_attribute_unused(), int64 moved)
 	return moved < LEAST_ROWS || moved % LOOK_ROWS != 0 || !gpucol_merge_has_waiters();
 }
 
-/* Merge one table; 0 of one that is gone. */
+/* Merge one table; 0 of one that is gone, which need not be there, or that has to be left to others. */
 static int64
-merge_table(Relation table)
+merge_table(Oid relid, bool must_be)
 {
 	GpucolMergePace pace = {.most = PG_INT64_MAX, .step = step};
-	int64		moved;
+	const char *name = get_rel_name(relid);
+	Relation	table;
+	int64		moved = 0;
 
-	if (table == NULL)
-		return 0;
-	moved = gpucol_merge_rows(table, &pace);
-	table_close(table, NoLock);
-	CommandCounterIncrement();
+	switch (gpucol_rights_open_patiently(relid, GPUCOL_RIGHT_OWNER, ShareUpdateExclusiveLock, &table))
+	{
+		case GPUCOL_OPENED_TABLE:
+			moved = gpucol_merge_rows(table, &pace);
+			table_close(table, NoLock);
+			CommandCounterIncrement();
+			break;
+		case GPUCOL_OPENED_NONE:
+			if (must_be)
+				ereport(ERROR,
+						(errcode(ERRCODE_UNDEFINED_TABLE),
+						 errmsg("relation \"%s\" does not exist", name)));
+			break;
+		case GPUCOL_OPENED_WAITED_FOR:
+			ereport(WARNING,
+					(errcode(ERRCODE_LOCK_NOT_AVAILABLE),
+					 errmsg("skipping merge of \"%s\" --- lock not available", name),
+					 errdetail("Whoever has the lock may wait for this transaction.")));
+			break;
+	}
 	return moved;
 }
 
@@ -230,13 +249,11 @@ merge_partitions(Oid relid)
 	ListCell   *lc;
 	int64		moved = 0;
 
-	gpucol_rights_check(relid, GPUCOL_RIGHT_OWNER);
 	foreach(lc, find_all_inheritors(relid, NoLock, NULL))
 	{
 		CHECK_FOR_INTERRUPTS();
 		if (gpucol_rights_is_table(lfirst_oid(lc)))
-			moved += merge_table(gpucol_rights_try_open(lfirst_oid(lc), GPUCOL_RIGHT_OWNER,
-														ShareUpdateExclusiveLock));
+			moved += merge_table(lfirst_oid(lc), false);
 	}
 	return moved;
 }
@@ -249,8 +266,8 @@ gpucol_merge(PG_FUNCTION_ARGS)
 
 	PreventCommandIfReadOnly("gpucol.merge()");
 	PreventCommandDuringRecovery("gpucol.merge()");
+	gpucol_rights_check(relid, GPUCOL_RIGHT_OWNER);
 	if (get_rel_relkind(relid) == RELKIND_PARTITIONED_TABLE)
 		PG_RETURN_INT64(merge_partitions(relid));
-	PG_RETURN_INT64(merge_table(gpucol_rights_open(relid, GPUCOL_RIGHT_OWNER,
-												   ShareUpdateExclusiveLock)));
+	PG_RETURN_INT64(merge_table(relid, true));
 }

@@ -22,6 +22,7 @@
 #include "utils/syscache.h"
 
 #include "columnar/am.h"
+#include "columnar/patience.h"
 #include "columnar/rights.h"
 #include "compat.h"
 
@@ -140,13 +141,16 @@ gpucol_rights_open(Oid relid, GpucolRight right, LOCKMODE lock)
 	return table;
 }
 
-Relation
-gpucol_rights_try_open(Oid relid, GpucolRight right, LOCKMODE lock)
+GpucolOpened
+gpucol_rights_open_patiently(Oid relid, GpucolRight right, LOCKMODE lock, Relation *table)
 {
 	FormData_pg_class class;
 
 	if (!find_class(relid, &class))
-		return NULL;
+		return GPUCOL_OPENED_NONE;
 	check_table(relid, &class, right);
-	return open_checked(relid, right, lock);
+	if (!gpucol_patience_lock(relid, lock))
+		return GPUCOL_OPENED_WAITED_FOR;
+	*table = open_checked(relid, right, NoLock);
+	return *table == NULL ? GPUCOL_OPENED_NONE : GPUCOL_OPENED_TABLE;
 }

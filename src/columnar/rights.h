@@ -22,6 +22,14 @@ typedef enum GpucolRight
 	GPUCOL_RIGHT_OWNER
 } GpucolRight;
 
+/* What came of an attempt to open one. */
+typedef enum GpucolOpened
+{
+	GPUCOL_OPENED_TABLE,
+	GPUCOL_OPENED_NONE,			/* it is gone */
+	GPUCOL_OPENED_WAITED_FOR	/* not locked: somebody waits for us */
+} GpucolOpened;
+
 /*
  * Open a gpucol table under a lock.  An error, raised before there is any lock, where
  * the caller lacks the right, or it is something else, or another session's temporary
@@ -29,8 +37,12 @@ typedef enum GpucolRight
  */
 extern Relation gpucol_rights_open(Oid relid, GpucolRight right, LOCKMODE lock);
 
-/* The same of a table that may be gone, and then NULL. */
-extern Relation gpucol_rights_try_open(Oid relid, GpucolRight right, LOCKMODE lock);
+/*
+ * The same of a table that may be gone, waiting for the lock as long as nobody waits for this
+ * backend (columnar/patience.h).
+ */
+extern GpucolOpened gpucol_rights_open_patiently(Oid relid, GpucolRight right, LOCKMODE lock,
+												 Relation *table);
 
 /* Raise the error where the caller lacks the right to any relation; takes no lock. */
 extern void gpucol_rights_check(Oid relid, GpucolRight right);

@@ -1,4 +1,4 @@
-# 049_tombstones.pl: new sessions read the tombstones of a segment page by page while others delete
+# 050_tombstones.pl: new sessions read the tombstones of a segment page by page while others delete
 # rows here and there, so that pages of the directory's index are split, roll back, and VACUUM folds.
 # Every snapshot sees the same rows as in a heap table whose rows go in the same transactions.
 #
