@@ -115,7 +115,7 @@ INSERT INTO forms VALUES (1.0, 1, 1), (1.00, 2, 2), (2, 3, 3), (2.0, 9, 4), (3, 
 SELECT differ('WITH RECURSIVE r(x, s, d) AS (SELECT * FROM forms UNION ALL SELECT t.n, r.s, t.d FROM r JOIN forms t ON t.n = r.x AND t.d > r.d) SELECT * FROM r WHERE s < 3');
 WITH RECURSIVE r(x) AS (VALUES (1.00), (2.0) UNION SELECT t.m FROM r JOIN typed t ON t.m = r.x WHERE r.x <> 1.000) SELECT * FROM r ORDER BY 1;
 WITH RECURSIVE r(x) AS (VALUES (float8 '-0')  UNION SELECT 0::float8 FROM r) SELECT * FROM r;
--- values that come up on the way and may be equal and look different stay PostgreSQL's, and so do these
+-- what stays PostgreSQL's; not so values that come up on the way and may be equal and look different
 \i :reason
 SELECT reason('WITH RECURSIVE r AS (' || query || ') SELECT * FROM r') FROM (VALUES
 	('SELECT f AS x, 1 AS hop FROM typed UNION SELECT r.x + 1, hop + 1 FROM r WHERE hop < 4'),

@@ -6,7 +6,9 @@
  * Engines hold one form of values that a type calls equal.  Where the inputs of a
  * recursion have several (numeric 1.0 and 1.00), which of them a row shows is up
  * to the plan that PostgreSQL chose; that plan then runs.  Its rows travel as
- * those of an engine do, so that nobody above has to know.
+ * those of an engine do, so that nobody above has to know.  Where such values come up
+ * only in a later round, it runs from the start as well and leaves out the rows of the
+ * rounds before.
  *
  * It is tried first as well where indexes lead it to the rows that a recursion needs, of
  * tables that an engine would have to read whole.  Its rows are held until it has ended;
@@ -39,6 +41,7 @@ struct GpucolRecursiveFallback
 	Tuplestorestate *held;		/* all its rows that pass the filter, or NULL */
 	TupleTableSlot *slot;		/* one of them */
 	uint32		take;			/* rows of the next batch */
+	uint64		skip;			/* rows that pass the filter and have been had before */
 	ExprState  *filter;			/* on its rows, or NULL */
 	ExprContext *econtext;
 	int			ncolumns;
@@ -52,7 +55,7 @@ struct GpucolRecursiveFallback
 GpucolRecursiveFallback *
 gpucol_recursive_fallback_create(PlanState *plan, ExprState *filter,
 								 ExprContext *econtext, int ncolumns,
-								 const GpucolRecColumn *columns)
+								 const GpucolRecColumn *columns, uint64 skip)
 {
 	GpucolRecursiveFallback *fallback = palloc0(sizeof(GpucolRecursiveFallback));
 
@@ -60,6 +63,7 @@ gpucol_recursive_fallback_create(PlanState *plan, ExprState *filter,
 	fallback->filter = filter;
 	fallback->econtext = econtext;
 	fallback->take = FIRST_ROWS;
+	fallback->skip = skip;
 	fallback->ncolumns = ncolumns;
 	fallback->columns = palloc(sizeof(GpucolRecColumn) * (ncolumns + 1));
 	fallback->values = palloc(sizeof(int64 *) * (ncolumns + 1));
@@ -130,8 +134,11 @@ next_row(GpucolRecursiveFallback *fallback)
 	while (!fallback->ended)
 	{
 		slot = plan_row(fallback);
-		if (slot != NULL && passes(fallback, slot))
+		if (slot == NULL || !passes(fallback, slot))
+			continue;
+		if (fallback->skip == 0)
 			return slot;
+		fallback->skip--;
 	}
 	return NULL;
 }

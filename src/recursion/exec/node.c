@@ -58,6 +58,7 @@ typedef struct RecursiveState
 	GpucolRecBatch batch;
 	uint32		next;			/* row of the batch */
 	bool		ended;
+	uint64		delivered;		/* rows of the engine */
 	GpucolRecProgress progress; /* of the finished run */
 
 	/* PostgreSQL's RecursiveUnion in the engine's place */
@@ -374,7 +375,11 @@ restart_init_plans(PlanState *state, void *context)
 	return planstate_tree_walker(state, restart_init_plans, context);
 }
 
-/* Let PostgreSQL's RecursiveUnion take the place of the engine. */
+/*
+ * Let PostgreSQL's RecursiveUnion take the place of the engine.  The engine has handed out
+ * whole rounds, and the rows of each before those of the next, as PostgreSQL does; in rounds
+ * before any value had two forms, they are the same ones.  So these are left out.
+ */
 static void
 begin_fallback(RecursiveState *state, const char *reason)
 {
@@ -399,7 +404,8 @@ begin_fallback(RecursiveState *state, const char *reason)
 													   state->seed_filter,
 													   state->css.ss.ps.ps_ExprContext,
 													   state->ncolumns,
-													   state->columns);
+													   state->columns,
+													   state->delivered);
 }
 
 /*
@@ -450,6 +456,7 @@ start_run(RecursiveState *state)
 										   ALLOCSET_DEFAULT_SIZES);
 	old = MemoryContextSwitchTo(state->context);
 	state->ended = false;
+	state->delivered = 0;
 	state->fallback_reason = NULL;
 	if (try_ordinary(state))
 	{
@@ -510,6 +517,27 @@ end_run(RecursiveState *state)
 
 /* ---- rows ---- */
 
+/*
+ * The next rows of the engine; false: there are none, or computed values of their round
+ * are equal and look different, and the fallback has begun.
+ */
+static bool
+read_engine(RecursiveState *state, GpucolRecBatch *batch)
+{
+	bool		more = gpucol_recursion_next(state->recursion, 0, batch);
+
+	if (lost_forms(state))
+	{
+		MemoryContext old = MemoryContextSwitchTo(state->context);
+
+		begin_fallback(state, lost_reason);
+		MemoryContextSwitchTo(old);
+		return false;
+	}
+	state->delivered += more ? batch->nrows : 0;
+	return more;
+}
+
 /* The next rows of the engine, or of what stands in for it. */
 static bool
 read_batch(RecursiveState *state, GpucolRecBatch *batch)
@@ -517,7 +545,9 @@ read_batch(RecursiveState *state, GpucolRecBatch *batch)
 	bool		more;
 
 	if (state->fallback == NULL)
-		return gpucol_recursion_next(state->recursion, 0, batch);
+		more = read_engine(state, batch);
+	if (state->fallback == NULL)
+		return more;
 	more = gpucol_recursive_fallback_next(state->fallback, batch);
 	state->symbols = gpucol_recursive_fallback_symbols(state->fallback);
 	return more;
@@ -619,6 +649,24 @@ exec_recursive(CustomScanState *node)
 	return ExecScan(&node->ss, next_row, recheck_row);
 }
 
+/* The summary of the engine, of no use where the fallback has begun. */
+static uint64
+summarise_engine(RecursiveState *state, const bool *want, GpucolRecSummary *columns)
+{
+	uint64		nrows = gpucol_recursion_summarise(state->recursion, 0, want, columns);
+	MemoryContext old;
+
+	if (lost_forms(state))
+	{
+		old = MemoryContextSwitchTo(state->context);
+		begin_fallback(state, lost_reason);
+		MemoryContextSwitchTo(old);
+		return 0;
+	}
+	gpucol_recursion_progress(state->recursion, &state->progress);
+	return nrows;
+}
+
 uint64
 gpucol_recursive_summarise(PlanState *planstate, const bool *want,
 						   GpucolRecSummary *columns)
@@ -630,13 +678,9 @@ gpucol_recursive_summarise(PlanState *planstate, const bool *want,
 		InstrStartNode(planstate->instrument);
 	if (state->context == NULL)
 		start_run(state);
+	nrows = state->fallback != NULL ? 0 : summarise_engine(state, want, columns);
 	if (state->fallback != NULL)
 		nrows = gpucol_recursive_fallback_summarise(state->fallback, want, columns);
-	else
-	{
-		nrows = gpucol_recursion_summarise(state->recursion, 0, want, columns);
-		gpucol_recursion_progress(state->recursion, &state->progress);
-	}
 	state->ended = true;
 	if (planstate->instrument)
 		InstrStopNode(planstate->instrument, nrows);

@@ -84,8 +84,8 @@ extern void gpucol_recursive_take_row(TupleTableSlot *slot,
 
 /*
  * recursion/exec/fallback.c: batches of rows of PostgreSQL's RecursiveUnion that pass
- * the filter (NULL: all), in the current memory context; `columns` say how values
- * travel, but each keeps its own form.  Codes of a batch are of its symbols.
+ * the filter (NULL: all) but for the first `skip`, in the current memory context; `columns`
+ * say how values travel, but each keeps its own form.  Codes of a batch are of its symbols.
  */
 typedef struct GpucolRecursiveFallback GpucolRecursiveFallback;
 
@@ -93,7 +93,8 @@ extern GpucolRecursiveFallback *gpucol_recursive_fallback_create(PlanState *plan
 																 ExprState *filter,
 																 ExprContext *econtext,
 																 int ncolumns,
-																 const GpucolRecColumn *columns);
+																 const GpucolRecColumn *columns,
+																 uint64 skip);
 
 /*
  * Run it to its end and hold its rows, before any has been read; false: it has not ended in

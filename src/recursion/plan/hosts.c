@@ -197,22 +197,6 @@ replace_columns(Node *node, void *context)
 	return expression_tree_mutator(node, replace_columns, context);
 }
 
-/*
- * Note the type of a computed value if values of it may be equal and look
- * different: what comes up during a run cannot be seen before the first row.
- */
-static void
-note_computed(GpucolRecLowering *lowering, Node *node)
-{
-	Oid			type = exprType(node);
-	Oid			collation = exprCollation(node);
-
-	if (!gpucol_rec_type_exact(type, collation))
-		lowering->result->computed =
-			list_append_unique(lowering->result->computed,
-							   list_make2_oid(type, collation));
-}
-
 /* Add the step of a host expression, whose operands are known. */
 static bool
 add_host(GpucolRecLowering *lowering, Node *expr, const HostContext *host,
@@ -258,8 +242,6 @@ gpucol_rec_lower_host(GpucolRecLowering *lowering, Node *node,
 	if (find_foreign(node, lowering))
 		return false;
 	expr = replace_columns(node, &host);
-	if (kind == GPUCOL_REC_COMPUTE)
-		note_computed(lowering, node);
 	return add_host(lowering, expr, &host, kind, NIL,
 					kind == GPUCOL_REC_COMPUTE ? out : NULL);
 }

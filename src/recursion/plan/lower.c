@@ -14,8 +14,8 @@
  * Expressions that the engine does not have are PostgreSQL's to compute, for a
  * vector of rows at a time (GPUCOL_REC_HOST).  Where values that are compared or
  * deduplicated may be equal and look different, equal ones are made the same
- * (recursion/front/equality.h); if that makes a difference for what is loaded, PostgreSQL
- * evaluates the recursion instead.  None must be computed on the way.
+ * (recursion/front/equality.h); if that makes a difference, PostgreSQL evaluates the
+ * recursion instead, from the row on that would be next.
  *
  * The non-recursive term becomes a rule as well where all that it joins are
  * inputs of the recursive term anyway; otherwise it stays PostgreSQL's.  An
@@ -522,18 +522,6 @@ lower_rules(GpucolRecLowering *lowering)
 	return true;
 }
 
-/* Are values that are made the same known before the first row? */
-static bool
-check_exactness(GpucolRecLowering *lowering)
-{
-	ListCell   *lc;
-
-	foreach(lc, lowering->result->computed)
-		if (list_member(lowering->result->equalities, lfirst(lc)))
-			return gpucol_rec_lower_decline(lowering, "computed values that are compared may be equal and look different");
-	return true;
-}
-
 /* Add a rule for the non-recursive term; without one nothing has changed. */
 static void
 lower_base(GpucolRecLowering *lowering, PlannerInfo *subroot)
@@ -545,10 +533,8 @@ lower_base(GpucolRecLowering *lowering, PlannerInfo *subroot)
 	int			nhosts = list_length(result->hosts);
 	int			noperands = list_length(result->operands);
 	int			nequalities = list_length(result->equalities);
-	int			ncomputed = list_length(result->computed);
 
-	if (gpucol_rec_lower_open(lowering, subroot, false) && lower_rules(lowering) &&
-		check_exactness(lowering))
+	if (gpucol_rec_lower_open(lowering, subroot, false) && lower_rules(lowering))
 	{
 		result->has_base = true;
 		return;
@@ -560,7 +546,6 @@ lower_base(GpucolRecLowering *lowering, PlannerInfo *subroot)
 	result->host_matches = list_truncate(result->host_matches, nhosts);
 	result->operands = list_truncate(result->operands, noperands);
 	result->equalities = list_truncate(result->equalities, nequalities);
-	result->computed = list_truncate(result->computed, ncomputed);
 	gpucol_rec_builder_reset(&lowering->builder, &before);
 }
 
@@ -580,8 +565,7 @@ gpucol_recursive_lower(PlannerInfo *subroot, PlannerInfo *base, List *types,
 		return;
 	}
 	if (!gpucol_rec_lower_open(&lowering, subroot, true) ||
-		!declare_relations(&lowering) || !lower_rules(&lowering) ||
-		!check_exactness(&lowering))
+		!declare_relations(&lowering) || !lower_rules(&lowering))
 		return;
 	if (base != NULL)
 		lower_base(&lowering, base);

@@ -34,8 +34,6 @@ typedef struct GpucolLoweredRecursion
 	List	   *functions;		/* OidList: what the two terms call */
 	List	   *equalities;		/* OidList (type, collation): equal values are
 								 * made the same */
-	List	   *computed;		/* the same: of values that PostgreSQL computes,
-								 * if equal ones may look different */
 } GpucolLoweredRecursion;
 
 /*
