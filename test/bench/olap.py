@@ -1,4 +1,4 @@
-"""olap.py TREE [ssb|tpch|hits ...]: whole queries, part `olap` of `make bench`.
+"""olap.py TREE [ssb|tpch|hits|mining ...]: whole queries, parts `olap` and `mining` of `make bench`.
 
 The statements of test/olap over gpucol tables, heap tables and (where python3 can import it)
 DuckDB: first every answer is compared, then they are timed in turn in one run, medians of warm
@@ -29,10 +29,11 @@ KEYS = os.environ.get("GPUCOL_BENCH_KEYS", "no yes").split()
 ONLY = os.environ.get("GPUCOL_BENCH_QUERIES", "").split()
 TABLES = {"ssb": ["dates", "customer", "supplier", "part", "lineorder"],
           "tpch": ["region", "nation", "supplier", "part", "partsupp", "customer", "orders", "lineitem"],
-          "hits": ["hits"]}
+          "hits": ["hits"],
+          "mining": ["points", "centres", "documents", "views", "samples", "matrix", "baskets", "readings"]}
 HITS = round(3000000 * SCALE)
 DIRECTORY = f"{TREE}/build/olap"
-say = Report(f"{TREE}/build/bench-olap.md")
+say = Report(f"{TREE}/build/bench-{'mining' if BENCHMARKS == ['mining'] else 'olap'}.md")
 
 
 def file(name):
@@ -73,7 +74,14 @@ def tpchgen():
 
 
 # What the rows of a benchmark are drawn with.
-DRAWN = {"ssb": ["draw", "nations"], "hits": ["draw", "hits_words"]}
+DRAWN = {"ssb": ["draw", "nations"], "hits": ["draw", "hits_words"], "mining": ["draw"]}
+
+
+def columns(benchmark, table):
+    """The columns of a table as DuckDB reads them: arrays in brackets."""
+    return psql(f"""SELECT string_agg(CASE WHEN data_type = 'ARRAY' THEN format('translate(%1$I::text, ''{{}}'', ''[]'') AS %1$I', column_name)
+        ELSE quote_ident(column_name) END, ', ' ORDER BY ordinal_position) FROM information_schema.columns
+        WHERE table_schema = 'heap_{benchmark}' AND table_name = '{table}'""").strip()
 
 
 def load(benchmark):
@@ -91,7 +99,8 @@ def load(benchmark):
     else:
         psql("".join(map(file, DRAWN[benchmark] + [f"{benchmark}_rows"])), schema("heap", benchmark))
         for table in TABLES[benchmark]:
-            psql(f"\\copy {table} TO '{folder}/{table}.csv' (FORMAT csv, HEADER)", schema("heap", benchmark))
+            psql(f"\\copy (SELECT {columns(benchmark, table)} FROM {table}) TO '{folder}/{table}.csv' (FORMAT csv, HEADER)",
+                 schema("heap", benchmark))
     for table in TABLES[benchmark]:
         psql(f"INSERT INTO gpucol_{benchmark}.{table} SELECT * FROM heap_{benchmark}.{table}")
         psql(f"VACUUM ANALYZE heap_{benchmark}.{table}; VACUUM ANALYZE gpucol_{benchmark}.{table}")
@@ -164,7 +173,7 @@ import sys, duckdb
 def status(field):
     return next(int(l.split()[1]) for l in open('/proc/self/status') if l.startswith(field))
 c = duckdb.connect(sys.argv[1], read_only=True)
-c.execute("SET threads = 1")
+c.execute("SET threads = 1; SET enable_progress_bar = false")
 before = status('VmRSS')
 c.execute(sys.stdin.read()).fetchall()
 print((status('VmHWM') - before) / 1024)

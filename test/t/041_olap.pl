@@ -1,4 +1,4 @@
-# 041_olap.pl: the Star Schema Benchmark's 13 queries, TPC-H's 22 and ClickBench's 43 (test/olap) answer
+# 041_olap.pl: the Star Schema Benchmark's 13 queries, TPC-H's 22, ClickBench's 43 and those of data mining (test/olap) answer
 # over gpucol tables what they answer over heap tables: without and with primary keys, in
 # several threads, in little memory, and after some rows were deleted, changed and added.
 #
@@ -13,10 +13,10 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 
 my %SCALE = (ssb => $ENV{GPUCOL_SSB_SCALE} || 0.02, tpch => $ENV{GPUCOL_TPCH_SCALE} || 0.01,
-	hits => $ENV{GPUCOL_HITS_SCALE} || 0.01);
+	hits => $ENV{GPUCOL_HITS_SCALE} || 0.01, mining => $ENV{GPUCOL_MINING_SCALE} || 0.005);
 
 # How many queries at least are gpucol's alone, whose small tables may be read by others.
-my %WHOLE = (ssb => 13, tpch => 10, hits => 42);
+my %WHOLE = (ssb => 13, tpch => 10, hits => 42, mining => 15);
 my $node = new_server('olap', "datestyle = 'ISO'", 'shared_buffers = 256MB', 'max_wal_size = 2GB',
 	'autovacuum = off', 'jit = off', 'work_mem = 64MB');
 
@@ -109,13 +109,17 @@ my %changes = (
 	  . "WHERE c_custkey % 30 = 2; INSERT INTO orders SELECT o_orderkey + 1000000, o_custkey, o_orderstatus, o_totalprice, o_orderdate, o_orderpriority, o_clerk, 0, 'added' "
 	  . 'FROM orders WHERE o_orderkey < 40; UPDATE lineitem SET l_orderkey = l_orderkey + 1000000 WHERE l_orderkey < 20; DELETE FROM partsupp WHERE ps_availqty < 50',
 	hits => "DELETE FROM hits WHERE UserID % 50 = 7; UPDATE hits SET SearchPhrase = 'google ' || RegionID, URL = '' WHERE ClientIP % 90 = 3; "
-	  . "INSERT INTO hits SELECT * FROM hits WHERE CounterID = 62; UPDATE hits SET Title = 'Google' WHERE RegionID = 2");
+	  . "INSERT INTO hits SELECT * FROM hits WHERE CounterID = 62; UPDATE hits SET Title = 'Google' WHERE RegionID = 2",
+	mining => 'DELETE FROM points WHERE id % 90 = 4; UPDATE points SET x = y, class = 2 WHERE id % 70 = 3; DELETE FROM centres WHERE k = 7; '
+	  . "UPDATE documents SET tags = tags || 'added'::text, phrase = body WHERE id % 60 = 5; DELETE FROM documents WHERE id % 60 = 6; "
+	  . 'INSERT INTO views SELECT * FROM views WHERE visitor < 50; UPDATE readings SET v = NULL WHERE sensor = 3; DELETE FROM baskets WHERE basket % 30 = 2');
 
 $node->safe_psql('postgres', file('draw') . file('nations') . file('hits_words'));
-for my $benchmark (qw(ssb tpch hits))
+my %keys = (hits => 'CREATE INDEX ON hits (CounterID, EventDate);', mining => 'CREATE INDEX ON points (id); CREATE INDEX ON readings (sensor, t);');
+for my $benchmark (qw(ssb tpch hits mining))
 {
 	my $heap = {};
-	my $keys = $benchmark eq 'hits' ? 'CREATE INDEX ON hits (CounterID, EventDate);' : file("${benchmark}_keys");
+	my $keys = $keys{$benchmark} // file("${benchmark}_keys");
 	my $indexes = $benchmark eq 'tpch' ? 'CREATE INDEX ON lineitem (l_partkey, l_suppkey);' : '';
 
 	load($benchmark);
