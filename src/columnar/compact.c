@@ -160,7 +160,8 @@ gpucol_compact_is_due(const GpucolView *view)
 static void
 write_row(Compaction *compaction, TupleTableSlot *slot, uint64 row_number)
 {
-	GpucolWriter *writer = gpucol_writer_get(compaction->table, compaction->cid, 0);
+	GpucolWriter *writer = gpucol_writer_get(compaction->table, compaction->cid,
+											 TABLE_INSERT_NO_LOGICAL);
 	MovedRow   *moved = &compaction->moved[compaction->nmoved++];
 
 	if (writer == NULL)

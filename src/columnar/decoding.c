@@ -1,13 +1,12 @@
 /*-------------------------------------------------------------------------
  *
  * decoding.c
- *	  Logical decoding, which knows of delta rows only.
+ *	  Whether a logical slot may want a table's changes.
  *
  * Segments and tombstones are not decoded.  While a logical slot of the database
- * may want the table's changes, loads therefore stay in the delta, merges are
- * refused, and so are updates and deletes of rows that had been packed before: a
- * subscriber would miss them silently.  A slot that is created later waits for the
- * transactions that did not know of it.
+ * may want the table's changes, those of packed rows are written to WAL in a form that is
+ * (logical.c).  A slot that is created later waits for the transactions that did not
+ * know of it: they have their number before they look.
  *
  * A slot of pgoutput wants tables that are published; any other plugin, all.
  *
@@ -20,6 +19,7 @@
  */
 #include "postgres.h"
 
+#include "access/xact.h"
 #include "catalog/pg_publication.h"
 #include "miscadmin.h"
 #include "replication/slot.h"
@@ -80,18 +80,7 @@ gpucol_decoding_active(Relation table)
 
 	if (!RelationIsLogicallyLogged(table) || max_replication_slots <= 0)
 		return false;
+	(void) GetCurrentTransactionId();
 	find_slots(&pgoutput, &other);
 	return other || (pgoutput && is_published(table));
-}
-
-void
-gpucol_decoding_check(Relation table)
-{
-	if (gpucol_decoding_active(table))
-		ereport(ERROR,
-				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("cannot change packed rows of table \"%s\" while a logical replication slot decodes it",
-						RelationGetRelationName(table)),
-				 errdetail("Changes of packed rows are not decoded."),
-				 errhint("Rows loaded while the slot exists can be changed. ALTER TABLE ... SET ACCESS METHOD heap makes all rows such.")));
 }

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * decoding.h
- *	  Logical decoding, which knows of delta rows only.
+ *	  Whether a logical slot may want a table's changes.
  *
  *-------------------------------------------------------------------------
  */
@@ -14,11 +14,8 @@
 
 /*
  * Would a logical decoding client miss changes of the table that do not appear as
- * heap tuples in WAL?
+ * heap's records in WAL?  To be asked by who changes the table: the transaction gets its number.
  */
 extern bool gpucol_decoding_active(Relation table);
-
-/* Raise an error if it would miss a change of a segment row. */
-extern void gpucol_decoding_check(Relation table);
 
 #endif							/* GPUCOL_COLUMNAR_DECODING_H */

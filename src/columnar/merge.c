@@ -74,14 +74,40 @@ PG_FUNCTION_INFO_V1(gpucol_merge);
 static GpucolWriter *
 writer_for(Relation table, CommandId cid)
 {
-	GpucolWriter *writer = gpucol_writer_get(table, cid, 0);
+	GpucolWriter *writer = gpucol_writer_get(table, cid, HEAP_INSERT_NO_LOGICAL);
 
 	if (writer == NULL)
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 				 errmsg("cannot merge table \"%s\"", RelationGetRelationName(table)),
-				 errdetail("Its rows must stay in the delta, because of a logical replication slot, an exclusion constraint, or a unique index on an expression that is not strict, or because it has no columns.")));
+				 errdetail("Its rows must stay in the delta, because of an exclusion constraint or a unique index on an expression that is not strict, or because it has no columns.")));
 	return writer;
+}
+
+/*
+ * Delete a delta row that is packed.  Logical decoding must not take that for a DELETE: of a
+ * table without replica identity heap writes one that says of no row, which no subscriber gets.
+ */
+static TM_Result
+delete_moved(Relation table, ItemPointer tid, CommandId cid)
+{
+	char		identity = table->rd_rel->relreplident;
+	TM_FailureData failure;
+	TM_Result	result = TM_Ok;
+
+	if (!RelationIsLogicallyLogged(table))
+		return heap_delete(table, tid, cid, InvalidSnapshot, false, &failure, true);
+	PG_TRY();
+	{
+		table->rd_rel->relreplident = REPLICA_IDENTITY_NOTHING;
+		result = heap_delete(table, tid, cid, InvalidSnapshot, false, &failure, true);
+	}
+	PG_FINALLY();
+	{
+		table->rd_rel->relreplident = identity;
+	}
+	PG_END_TRY();
+	return result;
 }
 
 /*
@@ -96,8 +122,6 @@ move_row(Relation table, TupleTableSlot *slot, TupleTableSlot *flat,
 	HeapTuple	tuple = ExecFetchSlotHeapTuple(slot, false, NULL);
 	ItemPointerData tid = slot->tts_tid;
 	ItemPointerData old = tid;
-	TM_FailureData failure;
-	TM_Result	result;
 
 	if (HeapTupleHasExternal(tuple))
 	{
@@ -105,8 +129,7 @@ move_row(Relation table, TupleTableSlot *slot, TupleTableSlot *flat,
 								flat, true);
 		slot = flat;
 	}
-	result = heap_delete(table, &tid, cid, InvalidSnapshot, false, &failure, true);
-	if (result != TM_Ok)
+	if (delete_moved(table, &tid, cid) != TM_Ok)
 		return false;
 	gpucol_writer_add(writer_for(table, cid), table, &slot, 1);
 	gpucol_serial_move(table, &old, &slot->tts_tid);

@@ -29,7 +29,6 @@
 #include "pgstat.h"
 #include "storage/lmgr.h"
 #include "storage/procarray.h"
-#include "utils/datum.h"
 #include "utils/rel.h"
 #include "utils/snapmgr.h"
 
@@ -37,6 +36,7 @@
 #include "columnar/directory.h"
 #include "columnar/fetch.h"
 #include "columnar/forward.h"
+#include "columnar/logical.h"
 #include "columnar/modify.h"
 #include "columnar/rowlock.h"
 #include "columnar/serial.h"
@@ -507,6 +507,22 @@ follow_merge(Relation rel, ItemPointer tid, TM_Result result, const TM_FailureDa
 		gpucol_forward_find(rel, tmfd->xmax, tid);
 }
 
+/* Write for logical decoding that a segment row has been deleted, or updated to the one in `new`. */
+static void
+tell_decoding(Relation rel, ItemPointer tid, TupleTableSlot *new)
+{
+	TupleTableSlot *old = table_slot_create(rel, NULL);
+
+	if (!gpucol_fetch_row(rel, gpucol_tid_row(tid), SnapshotAny, old))
+		elog(ERROR, "row " UINT64_FORMAT " of table \"%s\" is gone", gpucol_tid_row(tid),
+			 RelationGetRelationName(rel));
+	if (new != NULL)
+		gpucol_logical_update(rel, old, new);
+	else
+		gpucol_logical_delete(rel, old);
+	ExecDropSingleTupleTableSlot(old);
+}
+
 /* Delete a segment row. */
 static TM_Result
 delete_packed(Relation rel, ItemPointer tid, CommandId cid, Snapshot crosscheck, bool wait,
@@ -520,7 +536,6 @@ delete_packed(Relation rel, ItemPointer tid, CommandId cid, Snapshot crosscheck,
 	ItemPointerData new_tid = *tid;
 	TM_Result	result;
 
-	gpucol_decoding_check(rel);
 	open_directory(&dir, rel);
 	result = settle_change(&request, crosscheck);
 	if (result == TM_Ok)
@@ -529,6 +544,8 @@ delete_packed(Relation rel, ItemPointer tid, CommandId cid, Snapshot crosscheck,
 			ItemPointerSetMovedPartitions(&new_tid);
 		bury_row(&dir, tid, &new_tid, 0, cid);
 		gpucol_rowlock_unlatch(&dir, tid);
+		if (gpucol_decoding_active(rel))
+			tell_decoding(rel, tid, NULL);
 		pgstat_count_heap_delete(rel);
 	}
 	gpucol_directory_close(&dir);
@@ -549,20 +566,6 @@ gpucol_modify_delete(Relation rel, ItemPointer tid, CommandId cid, Snapshot snap
 			return result;
 	}
 	return delete_packed(rel, tid, cid, crosscheck, wait, tmfd, changing_partition);
-}
-
-/* Are two values of a column the same, byte for byte? */
-static bool
-same_value(Form_pg_attribute att, TupleTableSlot *old, TupleTableSlot *new)
-{
-	bool		old_null;
-	bool		new_null;
-	Datum		old_value = slot_getattr(old, att->attnum, &old_null);
-	Datum		new_value = slot_getattr(new, att->attnum, &new_null);
-
-	if (old_null || new_null)
-		return old_null && new_null;
-	return datum_image_eq(old_value, new_value, att->attbyval, att->attlen);
 }
 
 /* Does an update of a segment row change a column of a unique key? */
@@ -586,8 +589,8 @@ update_changes_key(Relation rel, ItemPointer tid, TupleTableSlot *slot)
 		if (attnum == 0)
 			changes = true;		/* the whole row */
 		else if (attnum > 0)
-			changes = !same_value(TupleDescAttr(RelationGetDescr(rel), attnum - 1), old,
-								  slot);
+			changes = !gpucol_slot_same_value(TupleDescAttr(RelationGetDescr(rel), attnum - 1),
+											  old, slot);
 	}
 	ExecDropSingleTupleTableSlot(old);
 	bms_free(key);
@@ -633,7 +636,6 @@ update_packed(Relation rel, ItemPointer otid, TupleTableSlot *slot, CommandId ci
 	};
 	TM_Result	result;
 
-	gpucol_decoding_check(rel);
 	open_directory(&dir, rel);
 	*lockmode = update_changes_key(rel, otid, slot) ? LockTupleExclusive :
 		LockTupleNoKeyExclusive;
@@ -642,12 +644,18 @@ update_packed(Relation rel, ItemPointer otid, TupleTableSlot *slot, CommandId ci
 	*update_indexes = GPUCOL_COMPAT_UPDATE_NO_INDEXES;
 	if (result == TM_Ok)
 	{
-		GetHeapamTableAmRoutine()->tuple_insert(rel, slot, cid, 0, NULL);
+		bool		decoded = gpucol_decoding_active(rel);
+
+		/* decoding is told of an update, not of a row that is inserted */
+		GetHeapamTableAmRoutine()->tuple_insert(rel, slot, cid,
+												decoded ? HEAP_INSERT_NO_LOGICAL : 0, NULL);
 		if (*lockmode == LockTupleExclusive)
 			bury_row(&dir, &request.tid, &slot->tts_tid, 0, cid);
 		else
 			bury_kept_key(&request, &slot->tts_tid);
 		gpucol_rowlock_unlatch(&dir, &request.tid);
+		if (decoded)
+			tell_decoding(rel, &request.tid, slot);
 		*update_indexes = GPUCOL_COMPAT_UPDATE_ALL_INDEXES;
 		/* heap has counted the new version as inserted */
 		pgstat_count_heap_insert(rel, -1);

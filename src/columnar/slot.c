@@ -26,6 +26,7 @@
 
 #include "access/htup_details.h"
 #include "access/xact.h"
+#include "utils/datum.h"
 #include "utils/memutils.h"
 #include "utils/resowner.h"
 
@@ -399,4 +400,18 @@ gpucol_slot_callbacks(Relation table pg_attribute_unused())
 		RegisterSubXactCallback(forget_at_subend, NULL);
 	}
 	return &slot_ops;
+}
+
+bool
+gpucol_slot_same_value(Form_pg_attribute att, TupleTableSlot *old,
+					   TupleTableSlot *new)
+{
+	bool		old_null;
+	bool		new_null;
+	Datum		old_value = slot_getattr(old, att->attnum, &old_null);
+	Datum		new_value = slot_getattr(new, att->attnum, &new_null);
+
+	if (old_null || new_null)
+		return old_null && new_null;
+	return datum_image_eq(old_value, new_value, att->attbyval, att->attlen);
 }

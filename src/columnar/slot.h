@@ -41,6 +41,10 @@ extern void gpucol_slot_put(HeapTuple tuple, TupleTableSlot *slot);
 /* The heap tuple that the slot holds or lies on a pinned page; NULL if there is none. */
 extern HeapTuple gpucol_slot_tuple(TupleTableSlot *slot);
 
+/* Are two rows' values of a column the same, byte for byte? */
+extern bool gpucol_slot_same_value(Form_pg_attribute att, TupleTableSlot *old,
+								   TupleTableSlot *new);
+
 /*
  * Between these two heap's functions take the slot for one of theirs, which they may
  * store a delta row in.  A segment row that is in it is let go.

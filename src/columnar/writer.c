@@ -33,6 +33,7 @@
 #include "utils/memutils.h"
 
 #include "columnar/decoding.h"
+#include "columnar/logical.h"
 #include "columnar/writer_parts.h"
 #include "compat.h"
 #include "guc.h"
@@ -119,22 +120,13 @@ ensure_toast(Relation table)
 	return OidIsValid(table->rd_rel->reltoastrelid);
 }
 
-/* Can rows of the table be buffered?  Rows that are only moved are not decoded. */
-static bool
-can_buffer(Relation table, int options)
+bool
+gpucol_writer_allowed(Relation table)
 {
 	if (table->rd_rel->relkind != RELKIND_RELATION &&
 		table->rd_rel->relkind != RELKIND_MATVIEW)
 		return false;
-	return ((options & HEAP_INSERT_NO_LOGICAL) != 0 || !gpucol_decoding_active(table)) &&
-		indexes_allow_buffering(table) &&
-		ensure_toast(table);
-}
-
-bool
-gpucol_writer_allowed(Relation table)
-{
-	return can_buffer(table, 0);
+	return indexes_allow_buffering(table) && ensure_toast(table);
 }
 
 /* Set up a writer's columns; false if the table has none. */
@@ -174,7 +166,9 @@ create_writer(Relation table, CommandId cid, int options)
 	writer->file = gpucol_compat_relation_file(table);
 	writer->subid = GetCurrentSubTransactionId();
 	writer->cid = cid;
-	writer->options = options;
+	writer->options = options & HEAP_INSERT_FROZEN;
+	/* rows that are only moved are not decoded */
+	writer->decoded = (options & HEAP_INSERT_NO_LOGICAL) == 0 && gpucol_decoding_active(table);
 	writer->context = context;
 	writer->segment_rows = gpucol_segment_rows;
 	writer->reserve = GPUCOL_FIRST_RESERVE;
@@ -241,10 +235,10 @@ gpucol_writer_get(Relation table, CommandId cid, int options)
 
 	if (writer != NULL)
 		return writer;
-	if (!can_buffer(table, options))
+	if (!gpucol_writer_allowed(table))
 		return NULL;
 	gpucol_writer_flush(table);
-	return create_writer(table, cid, options & HEAP_INSERT_FROZEN);
+	return create_writer(table, cid, options);
 }
 
 /*
@@ -322,6 +316,8 @@ gpucol_writer_add(GpucolWriter *writer, Relation table, TupleTableSlot **slots, 
 	if (n == 1 && hold_row(writer, table, slots[0]))
 		return;
 	gpucol_buffer_held(writer, table);
+	if (writer->decoded)
+		gpucol_logical_insert(table, slots, n);
 	while (n > 0)
 	{
 		int			batch = make_room(writer, table, n, GPUCOL_BATCH_ROWS);
@@ -338,6 +334,8 @@ gpucol_writer_add_columns(GpucolWriter *writer, Relation table,
 						  uint32 n)
 {
 	gpucol_buffer_held(writer, table);
+	if (writer->decoded)
+		gpucol_logical_insert_columns(table, values, isnull, n);
 	for (uint32 at = 0; at < n;)
 	{
 		int			batch = make_room(writer, table, n - at, COLUMN_ROWS);

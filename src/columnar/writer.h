@@ -25,10 +25,11 @@ typedef struct GpucolWriter GpucolWriter;
 
 /*
  * The writer for rows that command `cid` loads into a table, in the current
- * subtransaction; NULL if the table's rows must stay in the delta (logical
- * decoding, unsuitable indexes, no TOAST relation to keep a directory in).
- * options are heap_insert's.  Do not keep the result across anything that may
- * scan the table: a scan writes the buffered rows and ends the writer.
+ * subtransaction; NULL if the table's rows must stay in the delta (unsuitable
+ * indexes, no TOAST relation to keep a directory in).
+ * options are heap_insert's; rows that only move have HEAP_INSERT_NO_LOGICAL.
+ * Do not keep the result across anything that may scan the table: a scan writes the
+ * buffered rows and ends the writer.
  */
 extern GpucolWriter *gpucol_writer_get(Relation table, CommandId cid,
 									   int options);

@@ -14,6 +14,7 @@
 #include "executor/tuptable.h"
 #include "utils/memutils.h"
 
+#include "columnar/logical.h"
 #include "columnar/segment.h"
 #include "columnar/writer_parts.h"
 
@@ -466,6 +467,9 @@ gpucol_buffer_held(GpucolWriter *writer, Relation table)
 
 	if (held == NULL || held->n == 0)
 		return;
+	if (writer->decoded)
+		gpucol_logical_insert_columns(table, (const Datum *const *) held->values,
+									  (const bool *const *) held->isnull, (uint32) held->n);
 	gpucol_buffer_columns(writer, table, (const Datum *const *) held->values,
 				   (const bool *const *) held->isnull, 0, held->n);
 	gpucol_held_reset(held);

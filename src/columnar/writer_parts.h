@@ -52,6 +52,7 @@ struct GpucolWriter
 	SubTransactionId subid;
 	CommandId	cid;
 	int			options;		/* heap_insert's, for the directory entry */
+	bool		decoded;		/* logical decoding is told of the rows */
 	MemoryContext context;		/* the writer */
 	MemoryContext buffers;		/* its values */
 	MemoryContext row_context;

@@ -1,5 +1,5 @@
 # 018_standby_slot.pl: a logical slot on a standby (16 and later) decodes every change
-# of gpucol tables, as the primary keeps them in heap pages meanwhile.
+# of gpucol tables, packed rows too.
 use strict;
 use warnings;
 use FindBin;
@@ -81,20 +81,16 @@ UPDATE published SET t = 'changed' WHERE id BETWEEN 1 AND 300;
 DELETE FROM published WHERE id > 19000;
 INSERT INTO private SELECT i, 'text' FROM generate_series(1, 20000) i;
 SQL
-is(packed('published'), $before, 'a load stays in heap pages for a slot of the standby');
-is(packed('private'), '0', 'so does a load of a table that is not published here');
-my (undef, undef, $error) = $primary->psql('postgres', 'UPDATE published SET t = NULL WHERE id = -15000');
-like($error, qr/cannot change packed rows of table "published" while a logical replication slot decodes it/, 'no change of packed rows');
-(undef, undef, $error) = $primary->psql('postgres', "SELECT gpucol.merge('published')");
-like($error, qr/logical replication slot/, 'no merge');
+cmp_ok(packed('published'), '>', $before, 'a load is packed beside a slot of the standby');
+isnt($primary->safe_psql('postgres', "UPDATE published SET t = NULL WHERE id = -15000; SELECT gpucol.merge('published')"), '0', 'so is the delta');
 $primary->wait_for_catchup($standby, 'replay');
 is(decoded('I'), '20000', 'inserts are decoded on the standby');
-is(decoded('U'), '300', 'updates are');
+is(decoded('U'), '301', 'updates are');
 is(decoded('D'), '1000', 'deletes are');
 
 SKIP:
 {
-	skip 'failover slots come with 17', 3 if $primary->pg_version < 17;
+	skip 'failover slots come with 17', 1 if $primary->pg_version < 17;
 	$primary->safe_psql('postgres', <<'SQL');
 	CREATE DATABASE elsewhere;
 	\c elsewhere
@@ -103,15 +99,10 @@ SKIP:
 	INSERT INTO private SELECT i, 'text' FROM generate_series(20001, 40000) i;
 	INSERT INTO published SELECT i, 'text' FROM generate_series(20001, 40000) i;
 SQL
-	isnt(packed('private'), '0', 'copies of failover slots leave tables alone that are not published');
-	is(packed('published'), $before, 'but not published ones');
 	$primary->wait_for_catchup($standby, 'replay');
-	is(decoded('I'), '40000', 'whose rows are decoded on the standby');
+	is(decoded('I'), '40000', 'beside failover slots published rows are decoded on the standby');
 	$primary->safe_psql('postgres', "SELECT pg_drop_replication_slot('f')");
 }
 
 $standby->safe_psql('postgres', "SELECT pg_drop_replication_slot('s')");
-wait_for_feedback('IS NULL');
-isnt($primary->safe_psql('postgres', "SELECT gpucol.merge('published')"), '0', 'without the slot rows are packed again');
-is($primary->safe_psql('postgres', "UPDATE published SET t = NULL WHERE id = -15000 RETURNING id"), '-15000', 'and packed ones changed');
 done_testing();
