@@ -121,6 +121,13 @@ typedef enum GpucolRecStepKind
 	GPUCOL_REC_EMIT				/* the rule's last step: add a row to relation */
 } GpucolRecStepKind;
 
+/*
+ * One more kind of step, of which devices know nothing: for each row that expression
+ * `relation` of the host makes of the operands that are REGISTER, which come first; those
+ * behind them, BIND, take its columns.
+ */
+#define GPUCOL_REC_EXPAND	8
+
 /* Which rows of its relation an atom sees. */
 typedef enum GpucolRecVersion
 {

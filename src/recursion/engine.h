@@ -29,6 +29,17 @@ typedef void (*GpucolRecHost) (void *context, uint32_t id, uint32_t n,
 							   const uint8_t *const *nulls, int64_t *result,
 							   uint8_t *result_nulls);
 
+/*
+ * Makes the rows of steps GPUCOL_REC_EXPAND: n > 0 says that those of n rows of operands,
+ * which stay as they are, are asked for from now on.  Fills columns of up to `capacity` rows
+ * and the numbers of the rows that they are of; returns how many, 0 at the end.
+ */
+typedef uint32_t (*GpucolRecExpand) (void *context, uint32_t id, uint32_t n,
+									 const int64_t *const *values,
+									 const uint8_t *const *nulls, uint32_t capacity,
+									 uint32_t *origins, int64_t *const *columns,
+									 uint8_t *const *column_nulls);
+
 /* gpucol.recursive_strategy */
 typedef enum GpucolRecStrategy
 {
@@ -72,6 +83,7 @@ typedef struct GpucolRecOptions
 	void	   *context;
 
 	GpucolRecHost host;			/* NULL: the plan has no GPUCOL_REC_HOST */
+	GpucolRecExpand expand;		/* NULL: no GPUCOL_REC_EXPAND */
 	void	   *host_context;
 } GpucolRecOptions;
 

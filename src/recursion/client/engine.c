@@ -357,6 +357,8 @@ plan_beyond_device(const GpucolRecPlan *plan)
 		if ((step->kind == GPUCOL_REC_COMPUTE || step->kind == GPUCOL_REC_TEST) &&
 			step->function == GPUCOL_REC_HOST)
 			return "compute expressions that only PostgreSQL can";
+		if (step->kind == GPUCOL_REC_EXPAND)
+			return "call functions that return rows";
 		if (step->kind == GPUCOL_REC_AGGREGATE && step->function == GPUCOL_REC_SUM &&
 			step->type == GPUCOL_REC_FLOAT8)
 			return "sum floats";

@@ -119,7 +119,8 @@ domain_is_fixed(const GpucolRecRun *run)
 	for (i = 0; i < run->plan->nsteps; i++)
 		if ((run->plan->steps[i].kind == GPUCOL_REC_COMPUTE &&
 			 run->plan->steps[i].function != GPUCOL_REC_COPY) ||
-			run->plan->steps[i].kind == GPUCOL_REC_AGGREGATE)
+			run->plan->steps[i].kind == GPUCOL_REC_AGGREGATE ||
+			run->plan->steps[i].kind == GPUCOL_REC_EXPAND)
 			return false;
 	return true;
 }

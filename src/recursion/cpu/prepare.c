@@ -200,8 +200,9 @@ prepare_match(GpucolRecRun *run, GpucolRecExec *exec, Stage *stage)
 	return GPUCOL_OK;
 }
 
+/* The output of an ATOM or an EXPAND. */
 static GpucolStatus
-prepare_atom(GpucolRecRun *run, GpucolRecExec *exec, uint32_t at, const uint32_t *last,
+prepare_output(GpucolRecRun *run, GpucolRecExec *exec, uint32_t at, const uint32_t *last,
 			 const Vector *in)
 {
 	Stage	   *stage = &exec->stages[at];
@@ -220,13 +221,55 @@ prepare_atom(GpucolRecRun *run, GpucolRecExec *exec, uint32_t at, const uint32_t
 	return GPUCOL_OK;
 }
 
+/* Buffers of the operands that the host sees. */
+static GpucolStatus
+prepare_operands(GpucolRecRun *run, GpucolRecExec *exec, HostRows *host, uint32_t n)
+{
+	host->values = exec_alloc(run, exec, (n + 1) * sizeof(int64_t *));
+	host->nulls = exec_alloc(run, exec, (n + 1) * sizeof(uint8_t *));
+	if (!host->values || !host->nulls)
+		return GPUCOL_OUT_OF_MEMORY;
+	for (uint32_t i = 0; i < n; i++)
+	{
+		host->values[i] = exec_alloc(run, exec, exec->capacity * sizeof(int64_t));
+		host->nulls[i] = exec_alloc(run, exec, exec->capacity);
+		if (host->values[i] == NULL || host->nulls[i] == NULL)
+			return GPUCOL_OUT_OF_MEMORY;
+	}
+	return GPUCOL_OK;
+}
+
+/* A step whose rows the host makes: buffers of operands and of what it binds. */
+static GpucolStatus
+prepare_expand(GpucolRecRun *run, GpucolRecExec *exec, uint32_t at, const uint32_t *last,
+			   const Vector *in)
+{
+	Stage	   *stage = &exec->stages[at];
+	uint32_t	n = stage->step->noperands;
+	HostRows   *host = exec_alloc(run, exec, sizeof(HostRows));
+
+	if (run->options.expand == NULL)
+		return GPUCOL_UNSUPPORTED;
+	stage->host = host;
+	if (host == NULL)
+		return GPUCOL_OUT_OF_MEMORY;
+	while (stage->ninputs < (int) n && stage->operands[stage->ninputs].kind != GPUCOL_REC_BIND)
+		stage->ninputs++;
+	GPUCOL_REC_TRY(prepare_operands(run, exec, host, n));
+	/* one set of buffers: first those of operands, then those of columns */
+	host->columns = host->values + stage->ninputs;
+	host->column_nulls = host->nulls + stage->ninputs;
+	host->origins = exec_column(run, exec);
+	if (host->origins == NULL)
+		return GPUCOL_OUT_OF_MEMORY;
+	return prepare_output(run, exec, at, last, in);
+}
+
 /* Buffers of a step that the host computes. */
 static GpucolStatus
 prepare_host(GpucolRecRun *run, GpucolRecExec *exec, Stage *stage)
 {
-	uint32_t	n = stage->step->noperands;
 	HostRows   *host;
-	uint32_t	i;
 
 	if (stage->step->function != GPUCOL_REC_HOST)
 		return GPUCOL_OK;
@@ -235,21 +278,11 @@ prepare_host(GpucolRecRun *run, GpucolRecExec *exec, Stage *stage)
 	stage->host = host = exec_alloc(run, exec, sizeof(HostRows));
 	if (host == NULL)
 		return GPUCOL_OUT_OF_MEMORY;
-	host->values = exec_alloc(run, exec, (n + 1) * sizeof(int64_t *));
-	host->nulls = exec_alloc(run, exec, (n + 1) * sizeof(uint8_t *));
 	host->result = exec_alloc(run, exec, exec->capacity * sizeof(int64_t));
 	host->result_nulls = exec_alloc(run, exec, exec->capacity);
-	if (!host->values || !host->nulls || !host->result || !host->result_nulls)
+	if (!host->result || !host->result_nulls)
 		return GPUCOL_OUT_OF_MEMORY;
-	for (i = 0; i < n; i++)
-	{
-		host->values[i] = exec_alloc(run, exec, exec->capacity *
-									 sizeof(int64_t));
-		host->nulls[i] = exec_alloc(run, exec, exec->capacity);
-		if (host->values[i] == NULL || host->nulls[i] == NULL)
-			return GPUCOL_OUT_OF_MEMORY;
-	}
-	return GPUCOL_OK;
+	return prepare_operands(run, exec, host, stage->step->noperands);
 }
 
 static GpucolStatus prepare_steps(GpucolRecRun *run, GpucolRecExec *exec, uint32_t from,
@@ -329,6 +362,12 @@ prepare_steps(GpucolRecRun *run, GpucolRecExec *exec, uint32_t from,
 
 		stage->kind = step->kind;
 		GPUCOL_REC_TRY(bind_inputs(run, exec, stage, in));
+		if (step->kind == GPUCOL_REC_EXPAND)
+		{
+			GPUCOL_REC_TRY(prepare_expand(run, exec, at, last, in));
+			in = &stage->out;
+			continue;
+		}
 		switch ((GpucolRecStepKind) step->kind)
 		{
 			case GPUCOL_REC_ATOM:
@@ -340,7 +379,7 @@ prepare_steps(GpucolRecRun *run, GpucolRecExec *exec, uint32_t from,
 					stage->kind = GPUCOL_REC_ATOM;	/* matches are counted */
 				if (stage->kind == GPUCOL_REC_ATOM)
 				{
-					GPUCOL_REC_TRY(prepare_atom(run, exec, at, last, in));
+					GPUCOL_REC_TRY(prepare_output(run, exec, at, last, in));
 					in = &stage->out;
 				}
 				break;
@@ -407,7 +446,8 @@ choose_capacity(const GpucolRecExec *exec, const uint32_t *last)
 			live++;
 		if (looks_up(stage->step))
 			columns += LOOK_UP_COLUMNS;
-		if (stage->step->kind == GPUCOL_REC_ATOM && live > 0)
+		if ((stage->step->kind == GPUCOL_REC_ATOM || stage->step->kind == GPUCOL_REC_EXPAND) &&
+			live > 0)
 			columns += (uint64_t) live;
 	}
 	while (capacity > LEAST_CAPACITY &&

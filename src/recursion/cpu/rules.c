@@ -451,50 +451,18 @@ run_existence(const GpucolRecRun *run, GpucolRecExec *exec, Stage *stage, Vector
 	return GPUCOL_OK;
 }
 
-static inline GpucolRecValue
-value_of(const GpucolRecRun *run, uint32_t id)
-{
-	GpucolRecValue value = {run->dictionary.values[id], id == GPUCOL_REC_NULL_ID};
-
-	return value;
-}
-
 /* Evaluate the function of a COMPUTE or TEST step on row i. */
 static inline GpucolStatus
 evaluate_row(const GpucolRecRun *run, const Stage *stage, uint32_t i,
 			 GpucolRecValue *result)
 {
-	GpucolRecValue a = value_of(run, stage->inputs[0][i]);
+	GpucolRecValue a = gpucol_rec_value_of(run, stage->inputs[0][i]);
 	GpucolRecValue b = a;
 
 	if (stage->step->noperands > 1)
-		b = value_of(run, stage->inputs[1][i]);
+		b = gpucol_rec_value_of(run, stage->inputs[1][i]);
 	return gpucol_rec_evaluate((GpucolRecFunction) stage->step->function,
 							   (GpucolRecType) stage->step->type, a, b, result);
-}
-
-/* Have the host compute a COMPUTE or TEST step for the whole vector. */
-static void
-ask_host(const GpucolRecRun *run, const Stage *stage, uint32_t n)
-{
-	HostRows   *host = stage->host;
-	uint32_t	i;
-	int			k;
-
-	if (host == NULL)
-		return;
-	for (k = 0; k < stage->step->noperands; k++)
-		for (i = 0; i < n; i++)
-		{
-			GpucolRecValue value = value_of(run, stage->inputs[k][i]);
-
-			host->values[k][i] = value.value;
-			host->nulls[k][i] = value.isnull;
-		}
-	run->options.host(run->options.host_context, stage->step->relation, n,
-					  (const int64_t *const *) host->values,
-					  (const uint8_t *const *) host->nulls, host->result,
-					  host->result_nulls);
 }
 
 /* The value of row i, which the host may have computed. */
@@ -519,7 +487,7 @@ run_compute(GpucolRecRun *run, Stage *stage, Vector *vector)
 		memcpy(stage->target, stage->inputs[0], vector->n * sizeof(uint32_t));
 		return GPUCOL_OK;
 	}
-	ask_host(run, stage, vector->n);
+	gpucol_rec_host_compute(run, stage, vector->n);
 	for (i = 0; i < vector->n; i++)
 	{
 		GpucolRecValue result;
@@ -540,7 +508,7 @@ run_test(GpucolRecRun *run, GpucolRecExec *exec, Stage *stage, Vector *vector)
 	uint8_t		keep[GPUCOL_REC_VECTOR];
 	uint32_t	i;
 
-	ask_host(run, stage, vector->n);
+	gpucol_rec_host_compute(run, stage, vector->n);
 	for (i = 0; i < vector->n; i++)
 	{
 		GpucolRecValue result;
@@ -550,6 +518,34 @@ run_test(GpucolRecRun *run, GpucolRecExec *exec, Stage *stage, Vector *vector)
 	}
 	compress(exec, vector, keep);
 	return GPUCOL_OK;
+}
+
+/* ---- rows of the host ---- */
+
+static GpucolStatus
+run_expand(GpucolRecRun *run, GpucolRecExec *exec, uint32_t at, const Vector *in)
+{
+	Stage	   *stage = &exec->stages[at];
+	HostRows   *host = stage->host;
+	uint32_t	asked = in->n;
+
+	gpucol_rec_host_show(run, stage, stage->ninputs, in->n);
+	for (;;)
+	{
+		uint32_t	n;
+
+		if (is_stopped(run, exec))
+			return GPUCOL_CANCELLED;
+		n = run->options.expand(run->options.host_context, stage->step->relation, asked,
+								(const int64_t *const *) host->values,
+								(const uint8_t *const *) host->nulls, exec->capacity,
+								host->origins, host->columns, host->column_nulls);
+		if (n == 0)
+			return GPUCOL_OK;
+		GPUCOL_REC_TRY(gpucol_rec_host_take(run, stage, in, n));
+		GPUCOL_REC_TRY(run_steps(run, exec, at + 1, &stage->out));
+		asked = 0;
+	}
 }
 
 /* ---- aggregates ---- */
@@ -571,7 +567,7 @@ run_collect(GpucolRecRun *run, Stage *stage, Vector *vector)
 			sum->value++;
 			continue;
 		}
-		value = value_of(run, stage->inputs[0][i]);
+		value = gpucol_rec_value_of(run, stage->inputs[0][i]);
 		if (value.isnull)
 			continue;
 		if (sum->isnull)
@@ -661,6 +657,8 @@ run_steps(GpucolRecRun *run, GpucolRecExec *exec, uint32_t at, Vector *vector)
 
 		if (vector->n == 0)
 			return GPUCOL_OK;
+		if (stage->kind == GPUCOL_REC_EXPAND)
+			return run_expand(run, exec, at, vector);
 		switch ((GpucolRecStepKind) stage->kind)
 		{
 			case GPUCOL_REC_ATOM:

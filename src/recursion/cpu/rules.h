@@ -2,7 +2,7 @@
  *
  * rules.h
  *	  A rule made ready for evaluation: shared by recursion/cpu/prepare.c, which
- *	  makes it, and recursion/cpu/rules.c, which runs it.
+ *	  makes it, and recursion/cpu/rules.c, which runs it, with hosts.c.
  *
  *-------------------------------------------------------------------------
  */
@@ -31,6 +31,9 @@ typedef struct HostRows
 	uint8_t   **nulls;
 	int64_t    *result;
 	uint8_t    *result_nulls;
+	uint32_t   *origins;		/* EXPAND: input row of each row, */
+	int64_t   **columns;		/* by operand that it binds */
+	uint8_t   **column_nulls;
 } HostRows;
 
 typedef struct Stage
@@ -59,7 +62,8 @@ typedef struct Stage
 	GpucolRecTotal total;		/* by what, */
 	const uint32_t *key;		/* for which ids, or NULL */
 	uint32_t   *target;
-	HostRows   *host;			/* COMPUTE, TEST by the host */
+	HostRows   *host;			/* COMPUTE, TEST by the host, EXPAND */
+	int			ninputs;		/* EXPAND: operands before those that it binds */
 } Stage;
 
 typedef struct Block
@@ -82,6 +86,29 @@ struct GpucolRecExec
 	GpucolRecTeam *team;		/* threads that run the rule together, or NULL */
 	int			member;
 };
+
+static inline GpucolRecValue
+gpucol_rec_value_of(const GpucolRecRun *run, uint32_t id)
+{
+	GpucolRecValue value = {run->dictionary.values[id], id == GPUCOL_REC_NULL_ID};
+
+	return value;
+}
+
+/* ---- recursion/cpu/hosts.c ---- */
+
+/* Show the host the first operands of a vector of n rows. */
+extern void gpucol_rec_host_show(const GpucolRecRun *run, const Stage *stage,
+								 int noperands, uint32_t n);
+
+/* Have it compute a COMPUTE or TEST step for all rows, if it is the host's. */
+extern void gpucol_rec_host_compute(const GpucolRecRun *run, const Stage *stage, uint32_t n);
+
+/* Take n rows that it has made of an EXPAND step into the output vector. */
+extern GpucolStatus gpucol_rec_host_take(GpucolRecRun *run, Stage *stage, const Vector *in,
+										 uint32_t n);
+
+/* ---- recursion/cpu/prepare.c ---- */
 
 /* Make a zeroed exec ready to run the rule. */
 extern GpucolStatus gpucol_rec_exec_prepare(GpucolRecRun *run,

@@ -1,8 +1,8 @@
 /*-------------------------------------------------------------------------
  *
- * lower/host_test.c
+ * host.c
  *	  Expressions over values of a recursion that PostgreSQL's executor computes,
- *	  a vector of rows at a time.
+ *	  a vector of rows at a time, and functions that make several rows of one.
  *
  * The engine of the recursion hands over 64-bit values; they become the datums of a
  * virtual tuple, and the result becomes a 64-bit value again.  So every expression
@@ -16,6 +16,7 @@
 #include "miscadmin.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
+#include "utils/memutils.h"
 
 #include "recursion/exec/state.h"
 
@@ -29,6 +30,13 @@ struct GpucolRecursiveHost
 	ExprContext *econtext;
 	TupleTableSlot *slot;		/* the operands */
 	GpucolRecursiveMatch *match;	/* or NULL */
+	GpucolRecursiveExpansion *expansion;	/* or NULL; */
+	MemoryContext row;			/* operands of a call, during which PostgreSQL resets
+								 * that of the tuple; */
+	uint32		nrows;
+	uint32		next;			/* row whose rows have not all been read */
+	const int64 *const *values;
+	const uint8 *const *nulls;
 	List	   *subplans;		/* SubPlanState of the expression */
 	List	   *stale;			/* those whose hash tables are of other parameters */
 };
@@ -76,10 +84,20 @@ gpucol_recursive_host_create(Expr *expr, List *operands, List *match,
 	host->econtext = CreateExprContext(inputs->state);
 	host->slot = MakeSingleTupleTableSlot(desc, &TTSOpsVirtual);
 	memset(host->slot->tts_isnull, true, sizeof(bool) * desc->natts);
-	if (match != NIL)
-		host->match = gpucol_recursive_match_create(match, operands, desc);
+	expr = (Expr *) bind_operands((Node *) expr, NULL);
 	known = list_length(inputs->subPlan);
-	host->expr = ExecInitExpr((Expr *) bind_operands((Node *) expr, NULL), inputs);
+	if (match != NIL && IsA(linitial(match), RangeTblFunction))
+	{
+		host->expansion = gpucol_recursive_expansion_create(match, expr, host->econtext, inputs);
+		host->row = AllocSetContextCreate(CurrentMemoryContext, "gpucol function operands",
+										  ALLOCSET_DEFAULT_SIZES);
+	}
+	else
+	{
+		if (match != NIL)
+			host->match = gpucol_recursive_match_create(match, operands, desc);
+		host->expr = ExecInitExpr(expr, inputs);
+	}
 	host->subplans = list_copy_tail(inputs->subPlan, known);
 	return host;
 }
@@ -189,4 +207,57 @@ gpucol_recursive_host_compute(GpucolRecursiveHost *host, GpucolSymbols *symbols,
 		ResetExprContext(econtext);
 	}
 	MemoryContextSwitchTo(old);
+}
+
+GpucolRecursiveExpansion *
+gpucol_recursive_host_expansion(GpucolRecursiveHost *host)
+{
+	return host->expansion;
+}
+
+uint32
+gpucol_recursive_host_expand(GpucolRecursiveHost *host, GpucolSymbols *symbols, uint32 n,
+							 const int64 *const *values, const uint8 *const *nulls,
+							 uint32 capacity, uint32 *origins, int64 *const *columns,
+							 uint8 *const *column_nulls)
+{
+	GpucolRecursiveExpansion *expansion = host->expansion;
+	ExprContext *econtext = host->econtext;
+	MemoryContext old = MemoryContextSwitchTo(econtext->ecxt_per_query_memory);
+	uint32		got = 0;
+
+	if (n > 0)
+	{
+		gpucol_recursive_expansion_close(expansion);
+		renew_subplans(host);
+		host->nrows = n;
+		host->next = 0;
+		host->values = values;
+		host->nulls = nulls;
+	}
+	econtext->ecxt_scantuple = host->slot;
+	while (got < capacity && host->next < host->nrows)
+	{
+		uint32		from = got;
+
+		CHECK_FOR_INTERRUPTS();
+		if (!gpucol_recursive_expansion_is_open(expansion))
+		{
+			MemoryContextReset(host->row);
+			MemoryContextSwitchTo(host->row);
+			store_operands(host, symbols, host->next, host->values, host->nulls);
+			MemoryContextSwitchTo(econtext->ecxt_per_query_memory);
+			gpucol_recursive_expansion_open(expansion);
+		}
+		got = gpucol_recursive_expansion_fetch(expansion, symbols, from, capacity, columns,
+											   column_nulls);
+		while (from < got)
+			origins[from++] = host->next;
+		if (got == capacity)
+			break;
+		gpucol_recursive_expansion_close(expansion);
+		host->next++;
+	}
+	MemoryContextSwitchTo(old);
+	return got;
 }

@@ -119,6 +119,23 @@ set_equalities(RecursiveState *state, GpucolRecColumn *columns, List *collations
 	}
 }
 
+/* The same for what functions return. */
+static void
+set_expansion_equalities(RecursiveState *state)
+{
+	GpucolRecColumn *column;
+	Oid			collation;
+
+	for (int i = 0; i < state->nhosts; i++)
+	{
+		GpucolRecursiveExpansion *expansion = gpucol_recursive_host_expansion(state->hosts[i]);
+
+		for (int c = 0; expansion != NULL &&
+			 (column = gpucol_recursive_expansion_column(expansion, c, &collation)) != NULL; c++)
+			column->equality = find_equality(state, column->type, collation);
+	}
+}
+
 /* The equalities of a run, in its context. */
 static void
 make_equalities(RecursiveState *state)
@@ -146,6 +163,7 @@ make_equalities(RecursiveState *state)
 			find_equality(state,
 						  gpucol_recursive_host_result(state->hosts[i])->type,
 						  exprCollation(list_nth(exprs, state->plan->nconstants + i)));
+	set_expansion_equalities(state);
 }
 
 /*
@@ -336,6 +354,22 @@ compute_host(void *context, uint32_t id, uint32_t n,
 	gpucol_recursion_count(state->memory, 0);
 }
 
+/* GpucolRecExpand: rows that functions return. */
+static uint32_t
+expand_host(void *context, uint32_t id, uint32_t n, const int64_t *const *values,
+			const uint8_t *const *nulls, uint32_t capacity, uint32_t *origins,
+			int64_t *const *columns, uint8_t *const *column_nulls)
+{
+	RecursiveState *state = context;
+	uint32		got = gpucol_recursive_host_expand(state->hosts[id], state->symbols, n,
+												   (const int64 *const *) values, nulls,
+												   capacity, origins,
+												   (int64 *const *) columns, column_nulls);
+
+	gpucol_recursion_count(state->memory, 0);
+	return got;
+}
+
 static void
 load_seeds(RecursiveState *state)
 {
@@ -478,7 +512,8 @@ start_run(RecursiveState *state)
 		if (gpucol_recursive_host_match(state->hosts[i]) != NULL)
 			gpucol_recursive_match_reset(gpucol_recursive_host_match(state->hosts[i]),
 										 state->memory);
-	state->recursion = gpucol_recursion_start(state->plan, state->memory, compute_host, state);
+	state->recursion = gpucol_recursion_start(state->plan, state->memory, compute_host,
+											  expand_host, state);
 	load_seeds(state);
 	foreach(lc, inputs)
 	{
@@ -507,6 +542,9 @@ end_run(RecursiveState *state)
 	}
 	if (state->fallback != NULL)
 		gpucol_recursive_fallback_end(state->fallback);
+	for (int i = 0; i < state->nhosts; i++)
+		if (gpucol_recursive_host_expansion(state->hosts[i]) != NULL)
+			gpucol_recursive_expansion_close(gpucol_recursive_host_expansion(state->hosts[i]));
 	MemoryContextDelete(state->context);
 	state->context = NULL;
 	state->batch.nrows = state->next = 0;	/* rows that nobody has asked for */

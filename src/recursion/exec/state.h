@@ -57,11 +57,45 @@ extern bool gpucol_recursive_match_test(GpucolRecursiveMatch *match,
 										ExprState *expr, ExprContext *econtext,
 										TupleTableSlot *slot);
 
+/*
+ * recursion/exec/expand.c: a host expression that is a function that returns rows, `how` as
+ * in GPUCOL_RECURSIVE_MATCHES.  It is called for the operands in the tuple of its context,
+ * then its rows are fetched into places [from, to) of columns (the end of what is filled is
+ * returned); fewer: it has no more.
+ */
+typedef struct GpucolRecursiveExpansion GpucolRecursiveExpansion;
+
+extern GpucolRecursiveExpansion *gpucol_recursive_expansion_create(List *how, Expr *call,
+																   ExprContext *econtext,
+																   PlanState *inputs);
+extern void gpucol_recursive_expansion_open(GpucolRecursiveExpansion *expansion);
+extern bool gpucol_recursive_expansion_is_open(const GpucolRecursiveExpansion *expansion);
+extern uint32 gpucol_recursive_expansion_fetch(GpucolRecursiveExpansion *expansion,
+											   GpucolSymbols *symbols, uint32 from, uint32 to,
+											   int64 *const *columns, uint8 *const *nulls);
+
+/* Release the rows of the last call, if there are any. */
+extern void gpucol_recursive_expansion_close(GpucolRecursiveExpansion *expansion);
+
+/* How a column (from 0) travels, and its collation; NULL: there are no more. */
+extern GpucolRecColumn *gpucol_recursive_expansion_column(GpucolRecursiveExpansion *expansion,
+														  int column, Oid *collation);
+
 /* Before a run: note which subqueries of the expression have other parameters now. */
 extern void gpucol_recursive_host_refresh(GpucolRecursiveHost *host);
 
 /* The match that a host expression is, or NULL. */
 extern GpucolRecursiveMatch *gpucol_recursive_host_match(GpucolRecursiveHost *host);
+
+/* The function that returns rows that it is, or NULL. */
+extern GpucolRecursiveExpansion *gpucol_recursive_host_expansion(GpucolRecursiveHost *host);
+
+/* Make rows of n rows (recursion/engine.h, GpucolRecExpand). */
+extern uint32 gpucol_recursive_host_expand(GpucolRecursiveHost *host, GpucolSymbols *symbols,
+										   uint32 n, const int64 *const *values,
+										   const uint8 *const *nulls, uint32 capacity,
+										   uint32 *origins, int64 *const *columns,
+										   uint8 *const *column_nulls);
 
 /* How its result travels; valid as long as the host. */
 extern GpucolRecColumn *gpucol_recursive_host_result(GpucolRecursiveHost *host);

@@ -59,6 +59,12 @@ gpucol_rec_plan_describe(const GpucolRecPlan *plan, uint32 number,
 	initStringInfo(&out);
 	appendStringInfo(&out, "%s :-", names[steps[rule->nsteps - 1].relation]);
 	for (i = 0; i < rule->nsteps; i++)
+	{
+		if (steps[i].kind == GPUCOL_REC_EXPAND)
+		{
+			appendStringInfo(&out, "%srows of a function", out.data[out.len - 1] == '-' ? " " : ", ");
+			continue;
+		}
 		switch ((GpucolRecStepKind) steps[i].kind)
 		{
 			case GPUCOL_REC_ATOM:
@@ -79,6 +85,7 @@ gpucol_rec_plan_describe(const GpucolRecPlan *plan, uint32 number,
 			default:
 				break;
 		}
+	}
 	if (tests > 0)
 		appendStringInfo(&out, "%s%d %s", out.data[out.len - 1] == '-' ? " " : ", ",
 						 tests, tests == 1 ? "test" : "tests");

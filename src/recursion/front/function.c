@@ -235,7 +235,8 @@ start(Execution *execution)
 	error_context_stack = callback.previous;
 	if (message_level_is_interesting(DEBUG1))
 		show_rules(execution, plan);
-	execution->recursion = gpucol_recursion_start(plan, execution->memory, compute_host, execution);
+	execution->recursion = gpucol_recursion_start(plan, execution->memory, compute_host, NULL,
+												  execution);
 	foreach(lc, inputs)
 		load_input(execution, lfirst(lc));
 	load_facts(execution);

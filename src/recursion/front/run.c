@@ -174,7 +174,8 @@ release_run(void *argument)
 
 GpucolRecursion *
 gpucol_recursion_start(const GpucolRecPlan *plan, GpucolRecursionMemory *memory,
-					   GpucolRecHost host, void *host_context)
+					   GpucolRecHost host, GpucolRecExpand expand,
+					   void *host_context)
 {
 	GpucolRecursion *recursion = palloc0(sizeof(GpucolRecursion));
 	GpucolRecOptions options = {0};
@@ -197,6 +198,7 @@ gpucol_recursion_start(const GpucolRecPlan *plan, GpucolRecursionMemory *memory,
 	options.cancelled = is_cancelled;
 	options.context = recursion;
 	options.host = host;
+	options.expand = expand;
 	options.host_context = host_context;
 	recursion->activity = gpucol_activity_begin(GPUCOL_ACTIVITY_RECURSION);
 	status = recursion->engine->start(plan, &options, &recursion->run);

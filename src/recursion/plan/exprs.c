@@ -27,10 +27,12 @@ static bool lower_expr(GpucolRecLowering *lowering, Node *node, GpucolRecOperand
 GpucolRecSource *
 gpucol_rec_lower_column(const GpucolRecLowering *lowering, const Var *var, int *column)
 {
+	List	   *sources = lowering->target_function == NULL ? lowering->sources :
+		lappend(list_copy(lowering->sources), lowering->target_function);
 	ListCell   *lc;
 	ListCell   *inner;
 
-	foreach(lc, lowering->sources)
+	foreach(lc, sources)
 	{
 		GpucolRecSource *source = lfirst(lc);
 

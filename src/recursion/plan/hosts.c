@@ -134,15 +134,17 @@ typedef struct HostContext
 } HostContext;
 
 /*
- * A new operand; EXPLAIN shows those of the recursive term, in whose planner run
- * the expressions are kept.
+ * A new operand; EXPLAIN shows those of the relations of the recursive term, in whose
+ * planner run the expressions are kept.
  */
 static int
 add_operand(GpucolRecLowering *lowering, const Var *var)
 {
 	List	  **operands = &lowering->result->operands;
 
-	*operands = lappend(*operands, lowering->recursive ? (Node *) copyObject(var) :
+	*operands = lappend(*operands, lowering->recursive &&
+						var->varno < lowering->subroot->simple_rel_array_size ?
+						(Node *) copyObject(var) :
 						(Node *) makeNullConst(var->vartype, var->vartypmod,
 											   var->varcollid));
 	return list_length(*operands) - 1;
@@ -308,4 +310,49 @@ gpucol_rec_lower_match(GpucolRecLowering *lowering, const GpucolRecSource *sourc
 	match = lappend(match, keys);
 	match = lappend(match, key_columns);
 	return add_host(lowering, expr, &host, GPUCOL_REC_TEST, match, NULL);
+}
+
+bool
+gpucol_rec_lower_expand(GpucolRecLowering *lowering, GpucolRecSource *source)
+{
+	HostContext host = {.lowering = lowering};
+	RangeTblFunction *function = copyObject(source->function);
+	GpucolRecOperand operands[GPUCOL_REC_MAX_ARITY] = {{0}};
+	List	   *attnos = NIL;
+	List	   *collations = NIL;
+	Node	   *expr;
+	int			n;
+	uint32		at;
+	ListCell   *lc;
+
+	if (find_foreign(function->funcexpr, lowering))
+		return false;
+	expr = replace_columns(function->funcexpr, &host);
+	n = list_length(host.vars);
+	if (n + list_length(source->columns) > GPUCOL_REC_MAX_ARITY)
+		return gpucol_rec_lower_decline(lowering, "a function of the recursive term reads or returns too many columns");
+	foreach(lc, host.vars)
+		if (!gpucol_rec_lower_var(lowering, lfirst(lc), &operands[foreach_current_index(lc)]))
+			return false;
+	foreach(lc, source->columns)
+	{
+		int			i = foreach_current_index(lc);
+
+		source->registers[i] = gpucol_rec_builder_register(&lowering->builder);
+		operands[n + i] = gpucol_rec_builder_operand(GPUCOL_REC_BIND, source->registers[i]);
+		attnos = lappend_int(attnos, ((Var *) lfirst(lc))->varattno);
+		collations = lappend_oid(collations, ((Var *) lfirst(lc))->varcollid);
+	}
+	at = gpucol_rec_builder_step(&lowering->builder, GPUCOL_REC_EXPAND,
+								 list_length(lowering->result->hosts),
+								 n + list_length(source->columns), operands);
+	gpucol_rec_builder_step_at(&lowering->builder, at)->type = GPUCOL_REC_CODE;
+	function->funcexpr = NULL;
+	lowering->result->hosts = lappend(lowering->result->hosts, expr);
+	lowering->result->host_operands = lappend(lowering->result->host_operands, host.positions);
+	lowering->result->host_matches = lappend(lowering->result->host_matches,
+											 list_make5(function, makeBoolean(source->ordinality),
+														makeBoolean(source->outer), attnos,
+														collations));
+	return true;
 }

@@ -74,7 +74,7 @@ is_local(const GpucolRecLowering *lowering, const GpucolRecQual *qual)
 		GpucolRecSource *source = lfirst(lc);
 
 		if (bms_is_subset(relids, source->relids))
-			return source->rel != NULL &&
+			return source->rel != NULL && source->function == NULL &&
 				(source->mode == GPUCOL_SOURCE_INNER ? qual->on == NULL :
 				 qual->on == source);
 	}
@@ -175,11 +175,12 @@ next_source(const GpucolRecLowering *lowering)
 		int			keys;
 
 		if (source->done ||
-			(source->mode != GPUCOL_SOURCE_INNER && !is_ready(lowering, source)))
+			(source->mode != GPUCOL_SOURCE_INNER && !is_ready(lowering, source)) ||
+			(source->function != NULL && !is_known(lowering, source->function->funcexpr)))
 			continue;
 		if (only_tests(source))
 			return source;
-		keys = count_keys(lowering, source);
+		keys = source->function != NULL ? 0 : count_keys(lowering, source);
 		if (best == NULL || keys > best_keys ||
 			(keys == best_keys && source->rel->rows < best->rel->rows))
 		{
@@ -336,7 +337,10 @@ lower_source(GpucolRecLowering *lowering, GpucolRecSource *source)
 {
 	if (only_tests(source))
 		return lower_existence(lowering, source);
-	return lower_atom(lowering, source);
+	if (source->function == NULL)
+		return lower_atom(lowering, source);
+	source->done = gpucol_rec_lower_expand(lowering, source);
+	return source->done;
 }
 
 /* Test what can be tested now, what the engine tests itself first. */
@@ -387,33 +391,66 @@ coerce_value(const GpucolRecLowering *lowering, Node *value, Oid type)
 	return coerced;
 }
 
-/* The columns of the result. */
+/* The value of a column of the result, or of one that is only computed. */
+static bool
+lower_entry(GpucolRecLowering *lowering, const TargetEntry *entry, int column,
+			GpucolRecOperand *out)
+{
+	Node	   *value = (Node *) entry->expr;
+	Oid			type;
+	Oid			collation;
+
+	if (entry->resjunk)
+		return gpucol_rec_lower_value(lowering, value, out);
+	if (column >= list_length(lowering->types))
+		return gpucol_rec_lower_decline(lowering, "the terms have different numbers of columns");
+	type = list_nth_oid(lowering->types, column);
+	collation = list_nth_oid(lowering->collations, column);
+	if (!same_values(exprType(value), type))
+		value = coerce_value(lowering, value, type);
+	if (!gpucol_rec_type_comparable(type, collation) &&
+		(exprType(value) != type || exprCollation(value) != collation))
+		return gpucol_rec_lower_decline(lowering, "the terms have columns of different types");
+	return gpucol_rec_lower_value(lowering, value, out);
+}
+
+/*
+ * The columns of the result.  A set-returning function in the select list comes after all
+ * that needs none of its rows.
+ */
 static bool
 lower_target(GpucolRecLowering *lowering)
 {
-	List	   *types = lowering->types;
 	GpucolRecOperand operands[GPUCOL_REC_MAX_ARITY];
+	GpucolRecOperand unused;
+	GpucolRecSource *function = NULL;
+	List	   *tlist = lowering->subroot->processed_tlist;
 	int			n = 0;
+	int			pass;
 	ListCell   *lc;
 
-	foreach(lc, lowering->subroot->processed_tlist)
+	if (lowering->subroot->parse->hasTargetSRFs)
+		tlist = gpucol_rec_lower_target_function(lowering, tlist, &function);
+	for (pass = 0; pass < (function != NULL ? 2 : 1); pass++)
 	{
-		TargetEntry *entry = lfirst(lc);
-		Oid			type = list_nth_oid(types, n);
-		Oid			collation = list_nth_oid(lowering->collations, n);
-		Node	   *value = (Node *) entry->expr;
-
-		if (entry->resjunk)
-			return gpucol_rec_lower_decline(lowering, "the recursive term has a hidden column");
-		if (!same_values(exprType(value), type))
-			value = coerce_value(lowering, value, type);
-		if (!gpucol_rec_type_comparable(type, collation) &&
-			(exprType(value) != type || exprCollation(value) != collation))
-			return gpucol_rec_lower_decline(lowering, "the terms have columns of different types");
-		if (!gpucol_rec_lower_value(lowering, value, &operands[n++]))
+		if (lowering->result->reason != NULL ||
+			(pass == 1 && !gpucol_rec_lower_expand(lowering, function)))
 			return false;
+		n = 0;
+		foreach(lc, tlist)
+		{
+			const TargetEntry *entry = lfirst(lc);
+			int			column = entry->resjunk ? -1 : n++;
+			bool		needs = function != NULL &&
+				bms_overlap(pull_varnos(lowering->subroot, (Node *) entry->expr),
+							function->relids);
+
+			if (needs == (pass == 1) &&
+				!lower_entry(lowering, entry, column, column < 0 ? &unused : &operands[column]))
+				return false;
+		}
 	}
-	if (n != list_length(types))
+	if (n != list_length(lowering->types))
 		return gpucol_rec_lower_decline(lowering, "the terms have different numbers of columns");
 	gpucol_rec_builder_step(&lowering->builder, GPUCOL_REC_EMIT, 0, n, operands);
 	return true;

@@ -34,6 +34,9 @@ typedef struct GpucolRecSource
 	bool		padded;			/* OPTIONAL, in a rule for rows without match */
 	const RangeTblEntry *rte;	/* NULL for a join */
 	RelOptInfo *rel;			/* NULL for the self-reference */
+	RangeTblFunction *function; /* LATERAL: its rows are made of those of others */
+	bool		ordinality;		/* of the function */
+	bool		outer;			/* of the function: a row of nulls where it has none */
 	int			relation;		/* of the plan */
 	List	   *columns;		/* Var of each column */
 	bool		done;			/* its atom has been planned */
@@ -64,6 +67,7 @@ typedef struct GpucolRecLowering
 	bool		recursive;
 	List	   *sources;		/* GpucolRecSource; the self-reference first */
 	List	   *quals;			/* GpucolRecQual */
+	GpucolRecSource *target_function;	/* of the select list, or NULL */
 	List	   *subplan_params; /* what subqueries hand to their tests */
 } GpucolRecLowering;
 
@@ -71,6 +75,13 @@ typedef struct GpucolRecLowering
 
 /* Note why the term cannot be pushed down; returns false. */
 extern bool gpucol_rec_lower_decline(GpucolRecLowering *lowering, const char *reason);
+
+/*
+ * The set-returning functions of the select list as a relation of the term, and the
+ * list with its columns in their place; NIL after a gpucol_rec_lower_decline.
+ */
+extern List *gpucol_rec_lower_target_function(GpucolRecLowering *lowering, List *tlist,
+											  GpucolRecSource **source);
 
 /* Gather what a term that `subroot` has planned consists of. */
 extern bool gpucol_rec_lower_open(GpucolRecLowering *lowering, PlannerInfo *subroot,
@@ -127,5 +138,8 @@ extern bool gpucol_rec_lower_host(GpucolRecLowering *lowering, Node *node,
  */
 extern bool gpucol_rec_lower_match(GpucolRecLowering *lowering,
 								   const GpucolRecSource *source, List *clauses);
+
+/* A step that has PostgreSQL make the rows of a function; its columns become known. */
+extern bool gpucol_rec_lower_expand(GpucolRecLowering *lowering, GpucolRecSource *source);
 
 #endif							/* GPUCOL_RECURSION_PLAN_LOWERING_H */

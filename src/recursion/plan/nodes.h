@@ -53,7 +53,11 @@ typedef enum GpucolRecursivePrivate
 								 * the test for a match in an input: the input's
 								 * number, whether there must be none, its columns
 								 * and their operands, operands that equal columns
-								 * and these columns (IntLists) */
+								 * and these columns (IntLists); or what makes it
+								 * a function that returns rows: RangeTblFunction
+								 * (without it), whether there is an ordinality,
+								 * and a row of nulls for no rows, the columns
+								 * (IntList) and their collations (OidList) */
 	GPUCOL_RECURSIVE_EQUALITIES,	/* List of OidList (type, collation): values
 								 * that are equal are made the same */
 	GPUCOL_RECURSIVE_TRIAL,		/* Integer: microseconds for which PostgreSQL's plan

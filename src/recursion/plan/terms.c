@@ -14,6 +14,7 @@
 #include "optimizer/optimizer.h"
 #include "optimizer/pathnode.h"
 #include "rewrite/rewriteManip.h"
+#include "utils/lsyscache.h"
 
 #include "compat.h"
 #include "recursion/plan/lowering.h"
@@ -172,18 +173,20 @@ check_query(GpucolRecLowering *lowering)
 
 	if (query->commandType != CMD_SELECT || query->setOperations)
 		return gpucol_rec_lower_decline(lowering, "the recursive term is not a plain SELECT");
-	if (query->hasAggs || query->groupClause || query->groupingSets ||
-		query->havingQual || query->hasWindowFuncs)
+	if (query->hasWindowFuncs)
+		return gpucol_rec_lower_decline(lowering, "the recursive term has a window function, which sees a whole round");
+	if (query->hasAggs || query->groupClause || query->groupingSets || query->havingQual)
 		return gpucol_rec_lower_decline(lowering, "the recursive term aggregates");
 	/* A set has no duplicates anyway. */
 	if (query->distinctClause && (query->hasDistinctOn || lowering->all))
 		return gpucol_rec_lower_decline(lowering, "the recursive term has DISTINCT");
-	if (query->sortClause || query->limitCount || query->limitOffset)
-		return gpucol_rec_lower_decline(lowering, "the recursive term has ORDER BY or LIMIT");
+	/* the order of its rows means nothing to a recursion */
+	if (query->limitCount || query->limitOffset)
+		return gpucol_rec_lower_decline(lowering, "the recursive term has LIMIT");
 	if (query->rowMarks)
 		return gpucol_rec_lower_decline(lowering, "the recursive term locks rows");
-	if (query->hasTargetSRFs)
-		return gpucol_rec_lower_decline(lowering, "the recursive term has a set-returning function");
+	if (query->hasTargetSRFs && (!lowering->recursive || query->distinctClause))
+		return gpucol_rec_lower_decline(lowering, "the term has a set-returning function");
 	if (gpucol_rec_lower_is_volatile(lowering, (Node *) query->targetList) ||
 		gpucol_rec_lower_is_volatile(lowering, (Node *) query->jointree))
 		return gpucol_rec_lower_decline(lowering, "the recursive term has a volatile function");
@@ -276,6 +279,46 @@ choose_input(GpucolRecLowering *lowering, GpucolRecSource *source, List *types, 
 	return true;
 }
 
+/* Columns of a LATERAL function that the term needs. */
+static bool
+describe_function(GpucolRecLowering *lowering, GpucolRecSource *source, RelOptInfo *rel)
+{
+	List	   *needed = list_concat(copyObject(rel->reltarget->exprs),
+									 own_conditions(rel, source->rti));
+	ListCell   *lc;
+
+	if (!lowering->recursive)
+		return gpucol_rec_lower_decline(lowering, "the non-recursive term has relations of its own");
+	if (list_length(source->rte->functions) != 1)
+		return gpucol_rec_lower_decline(lowering, "the recursive term has ROWS FROM of several functions");
+	source->rel = rel;
+	source->function = linitial(source->rte->functions);
+	source->ordinality = source->rte->funcordinality;
+	if (gpucol_rec_lower_is_volatile(lowering, source->function->funcexpr))
+		return gpucol_rec_lower_decline(lowering, "the recursive term has a volatile function");
+	if (source->mode == GPUCOL_SOURCE_OPTIONAL)
+	{
+		/* a row that has no rows of the function is one with nulls */
+		foreach(lc, lowering->quals)
+			if (((GpucolRecQual *) lfirst(lc))->on == source)
+				return gpucol_rec_lower_decline(lowering, "a function on the right side of an outer join of the recursive term has conditions");
+		source->mode = GPUCOL_SOURCE_INNER;
+		source->outer = true;
+	}
+	if (source->mode != GPUCOL_SOURCE_INNER)
+		return gpucol_rec_lower_decline(lowering, "EXISTS or NOT EXISTS of the recursive term reads a function");
+	foreach(lc, pull_var_clause((Node *) needed, PVC_RECURSE_PLACEHOLDERS))
+	{
+		Var		   *var = lfirst(lc);
+
+		if ((Index) var->varno == source->rti && var->varattno <= 0)
+			return gpucol_rec_lower_decline(lowering, "the recursive term uses a whole row or a system column");
+		if ((Index) var->varno == source->rti)
+			source->columns = list_append_unique(source->columns, var);
+	}
+	return true;
+}
+
 /* The plan of an input delivers the columns that others need. */
 static bool
 describe_input(GpucolRecLowering *lowering, GpucolRecSource *source)
@@ -289,13 +332,13 @@ describe_input(GpucolRecLowering *lowering, GpucolRecSource *source)
 
 	if (rel == NULL)
 		return gpucol_rec_lower_decline(lowering, "PostgreSQL has not planned a join of the recursive term");
+	if (source->rte != NULL && source->rte->rtekind == RTE_FUNCTION &&
+		!bms_is_empty(rel->lateral_relids))
+		return describe_function(lowering, source, rel);
 	if (rel->cheapest_total_path == NULL ||
 		rel->cheapest_total_path->param_info != NULL ||
 		!bms_is_empty(rel->lateral_relids))
-		return gpucol_rec_lower_decline(lowering,
-										source->rte != NULL && source->rte->rtekind == RTE_FUNCTION ?
-										"a function in FROM of the recursive term reads columns of another relation (LATERAL)" :
-										"a subquery in FROM of the recursive term reads columns of another relation and is no plain join (LATERAL)");
+		return gpucol_rec_lower_decline(lowering, "a subquery in FROM of the recursive term reads columns of another relation and is no plain join (LATERAL)");
 	source->rel = rel;
 	foreach(lc, rel->cheapest_total_path->pathtarget->exprs)
 	{
@@ -358,6 +401,67 @@ describe_sources(GpucolRecLowering *lowering)
 	return true;
 }
 
+/* Is it a call of a function that returns rows? */
+static bool
+returns_rows(const Node *node)
+{
+	return (IsA(node, FuncExpr) && ((const FuncExpr *) node)->funcretset) ||
+		(IsA(node, OpExpr) && ((const OpExpr *) node)->opretset);
+}
+
+/* A column of the function of the select list, which must be this one. */
+static Node *
+target_column(GpucolRecLowering *lowering, Node *function, int column, const Node *like)
+{
+	GpucolRecSource *source = lowering->target_function;
+	Node	  **known = &source->function->funcexpr;
+	Var		   *var = makeVar((int) source->rti, (AttrNumber) column, exprType(like),
+							  exprTypmod(like), exprCollation(like), 0);
+
+	if (*known == NULL)
+		*known = function;
+	else if (!equal(*known, function))
+		gpucol_rec_lower_decline(lowering, "the select list has several set-returning functions");
+	source->columns = list_append_unique(source->columns, var);
+	return (Node *) var;
+}
+
+static Node *
+replace_function(Node *node, void *context)
+{
+	GpucolRecLowering *lowering = context;
+	Node	   *call = node;
+
+	if (node == NULL)
+		return NULL;
+	if (IsA(node, FieldSelect))
+		call = (Node *) ((FieldSelect *) node)->arg;
+	if (!returns_rows(call))
+		return expression_tree_mutator(node, replace_function, context);
+	if (call == node && type_is_rowtype(exprType(node)))
+		gpucol_rec_lower_decline(lowering, "the select list has a function that returns whole rows");
+	if (expression_returns_set(IsA(call, FuncExpr) ? (Node *) ((FuncExpr *) call)->args :
+							   (Node *) ((OpExpr *) call)->args))
+		gpucol_rec_lower_decline(lowering, "the select list has several set-returning functions");
+	return target_column(lowering, call, call == node ? 1 : ((FieldSelect *) node)->fieldnum,
+						 node);
+}
+
+List *
+gpucol_rec_lower_target_function(GpucolRecLowering *lowering, List *tlist,
+								 GpucolRecSource **source)
+{
+	GpucolRecSource *function = palloc0(sizeof(GpucolRecSource));
+
+	function->rti = (Index) lowering->subroot->simple_rel_array_size;
+	function->relids = bms_make_singleton((int) function->rti);
+	function->function = makeNode(RangeTblFunction);
+	*source = lowering->target_function = function;
+	tlist = (List *) replace_function((Node *) tlist, lowering);
+	function->registers = palloc(sizeof(int) * (list_length(function->columns) + 1));
+	return lowering->result->reason == NULL ? tlist : NIL;
+}
+
 /* Gather what a term consists of. */
 bool
 gpucol_rec_lower_open(GpucolRecLowering *lowering, PlannerInfo *subroot, bool recursive)
@@ -365,6 +469,7 @@ gpucol_rec_lower_open(GpucolRecLowering *lowering, PlannerInfo *subroot, bool re
 	lowering->subroot = subroot;
 	lowering->recursive = recursive;
 	lowering->sources = lowering->quals = NIL;
+	lowering->target_function = NULL;
 	return check_query(lowering) &&
 		walk_jointree(lowering, (Node *) subroot->parse->jointree) &&
 		describe_sources(lowering);

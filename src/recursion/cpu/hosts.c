@@ -1,0 +1,70 @@
+/*-------------------------------------------------------------------------
+ *
+ * hosts.c
+ *	  Steps that the host computes: ids of a vector as the values that it knows, and back.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "recursion/cpu/rules.h"
+
+void
+gpucol_rec_host_show(const GpucolRecRun *run, const Stage *stage, int noperands, uint32_t n)
+{
+	HostRows   *host = stage->host;
+	uint32_t	i;
+	int			k;
+
+	for (k = 0; k < noperands; k++)
+		for (i = 0; i < n; i++)
+		{
+			GpucolRecValue value = gpucol_rec_value_of(run, stage->inputs[k][i]);
+
+			host->values[k][i] = value.value;
+			host->nulls[k][i] = value.isnull;
+		}
+}
+
+void
+gpucol_rec_host_compute(const GpucolRecRun *run, const Stage *stage, uint32_t n)
+{
+	HostRows   *host = stage->host;
+
+	if (host == NULL)
+		return;
+	gpucol_rec_host_show(run, stage, stage->step->noperands, n);
+	run->options.host(run->options.host_context, stage->step->relation, n,
+					  (const int64_t *const *) host->values,
+					  (const uint8_t *const *) host->nulls, host->result,
+					  host->result_nulls);
+}
+
+GpucolStatus
+gpucol_rec_host_take(GpucolRecRun *run, Stage *stage, const Vector *in, uint32_t n)
+{
+	const HostRows *host = stage->host;
+	uint32_t	i;
+	int			c;
+
+	for (c = 0; c < stage->ncarried; c++)
+	{
+		const uint32_t *from = in->registers[stage->carried[c]];
+		uint32_t   *to = stage->out.registers[stage->carried[c]];
+
+		for (i = 0; i < n; i++)
+			to[i] = from[host->origins[i]];
+	}
+	for (c = stage->ninputs; c < stage->step->noperands; c++)
+	{
+		uint32_t   *to = stage->out.registers[stage->operands[c].index];
+
+		for (i = 0; i < n; i++)
+			if (host->column_nulls[c - stage->ninputs][i])
+				to[i] = GPUCOL_REC_NULL_ID;
+			else
+				GPUCOL_REC_TRY(gpucol_rec_dictionary_intern(run,
+															host->columns[c - stage->ninputs][i],
+															&to[i]));
+	}
+	stage->out.n = n;
+	return GPUCOL_OK;
+}
