@@ -269,12 +269,17 @@ extern __int128 gpucol_lower_power10(int n);
 extern bool gpucol_lower_date(GpucolLower *l, Oid funcid, List *args,
 							  bool *matched, GpucolValue *out);
 
-/*
- * lower/pattern.c: read a regular expression; false if it is not of the form that engines know.
- * *whole: it matches all of a text or nothing; *digits: it takes it that only ASCII's are \d.
- */
-extern bool gpucol_lower_pattern(const char *regexp, int len, GpucolTextPattern *p, bool *whole,
-								 bool *digits);
+/* What a regular expression is beside its pattern. */
+typedef struct GpucolPatternFacts
+{
+	bool		whole;			/* it matches all of a text or nothing */
+	bool		digits;			/* it takes it that only ASCII's are \d */
+	int			group;			/* number of the group that is found */
+} GpucolPatternFacts;
+
+/* lower/pattern.c: read a regular expression; false if it is not of the form that engines know */
+extern bool gpucol_lower_pattern(const char *regexp, int len, GpucolTextPattern *p,
+								 GpucolPatternFacts *facts);
 
 /* lower/text.c: functions of texts and byte strings */
 extern bool gpucol_lower_text(GpucolLower *l, Oid funcid, List *args,

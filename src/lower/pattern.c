@@ -38,11 +38,29 @@ at_quantifier(const GpucolReadText *r)
 	return gpucol_read_sees(r, "*+?{");
 }
 
-/* Append a character or a group without a number to the head; those that must be there are one piece. */
+/* Does a group of plain characters come next, such as (www\.)?  If so, pass its parenthesis. */
 static bool
-read_piece(GpucolReadText *r, GpucolTextPattern *p, int *nhead)
+pass_plain_group(GpucolReadText *r, GpucolPatternFacts *facts)
 {
-	bool		group = gpucol_read_pass(r, "(?:");
+	GpucolReadText ahead = *r;
+	uint8		byte;
+
+	if (gpucol_read_pass(r, "(?:"))
+		return true;
+	if (!gpucol_read_pass(&ahead, "("))
+		return false;
+	while (read_byte(&ahead, &byte))
+		;
+	if (!gpucol_read_pass(&ahead, ")") || !gpucol_read_pass(r, "("))
+		return false;
+	facts->group++;
+	return true;
+}
+
+/* Append a character or a group of them to the head; those that must be there are one piece. */
+static bool
+read_piece(GpucolReadText *r, GpucolTextPattern *p, int *nhead, bool group)
+{
 	int			n = 0;
 	bool		optional;
 
@@ -114,7 +132,7 @@ read_set(GpucolReadText *r, GpucolTextPattern *p)
 
 /* The group: one set or plain character, of any number or at least one. */
 static bool
-read_group(GpucolReadText *r, GpucolTextPattern *p, bool *digits)
+read_group(GpucolReadText *r, GpucolTextPattern *p, GpucolPatternFacts *facts)
 {
 	uint8		byte;
 
@@ -124,7 +142,7 @@ read_group(GpucolReadText *r, GpucolTextPattern *p, bool *digits)
 		memset(p->set, 0xff, sizeof(p->set));
 	else if (gpucol_read_pass(r, "\\d"))
 	{
-		*digits = true;
+		facts->digits = true;
 		for (uint8 c = '0'; c <= '9'; c++)
 			add_to_set(p, c);
 	}
@@ -141,22 +159,48 @@ read_group(GpucolReadText *r, GpucolTextPattern *p, bool *digits)
 	return (gpucol_read_pass(r, "*") || gpucol_read_pass(r, "+")) && gpucol_read_pass(r, ")") && !at_quantifier(r);
 }
 
+/*
+ * Does a text tell by its next character whether each optional piece is there?  Of several ways
+ * to match numbered groups PostgreSQL prefers the first that is there to the longest head.
+ */
+static bool
+is_decided(const GpucolTextPattern *p)
+{
+	const uint8 *first = p->head;
+
+	for (int i = 0; i < p->npieces; first += p->pieces[i++])
+	{
+		const uint8 *next = first + p->pieces[i];
+		bool		optional = (p->optional >> i & 1) != 0;
+
+		for (int j = i + 1; optional && j < p->npieces; next += p->pieces[j++])
+		{
+			if (*next == *first)
+				return false;
+			optional = (p->optional >> j & 1) != 0;
+		}
+	}
+	return true;
+}
+
 bool
-gpucol_lower_pattern(const char *regexp, int len, GpucolTextPattern *p, bool *whole, bool *digits)
+gpucol_lower_pattern(const char *regexp, int len, GpucolTextPattern *p, GpucolPatternFacts *facts)
 {
 	GpucolReadText		r = {regexp, regexp + len};
 	int			nhead = 0;
+	bool		group;
 	bool		ends;
 
 	memset(p, 0, sizeof(*p));
-	*digits = false;
+	memset(facts, 0, sizeof(*facts));
+	facts->group = 1;
 	p->anywhere = !gpucol_read_pass(&r, "^");
-	while (r.at < r.end && (*r.at != '(' || (r.end - r.at > 1 && r.at[1] == '?')))
+	while ((group = pass_plain_group(&r, facts)) || (r.at < r.end && *r.at != '('))
 	{
-		if (!read_piece(&r, p, &nhead))
+		if (!read_piece(&r, p, &nhead, group))
 			return false;
 	}
-	if (!read_group(&r, p, digits))
+	if (!read_group(&r, p, facts))
 		return false;
 	for (; r.at < r.end && !gpucol_read_sees(&r, ".$"); p->ntail++)
 	{
@@ -165,8 +209,8 @@ gpucol_lower_pattern(const char *regexp, int len, GpucolTextPattern *p, bool *wh
 	}
 	p->rest = gpucol_read_pass(&r, ".*");
 	ends = gpucol_read_pass(&r, "$");
-	*whole = ends && !p->anywhere;
+	facts->whole = ends && !p->anywhere;
 	p->rest |= !ends;
 	/* of several matches the longest counts, in which an optional piece might not be */
-	return r.at == r.end && (*whole || p->optional == 0);
+	return r.at == r.end && (facts->whole || p->optional == 0) && (facts->group == 1 || is_decided(p));
 }

@@ -229,15 +229,25 @@ have_ascii_digits(List *args)
 		gpucol_regex_has_ascii_digits(exprCollation(lsecond(args)));
 }
 
+/* Is the third argument the number of a group, such as \1? */
+static bool
+is_replaced_by(List *args, int group)
+{
+	const char *data;
+	int			len;
+
+	return constant_text(args, 2, &data, &len) && len == 2 && group <= 9 &&
+		data[0] == '\\' && data[1] == '0' + group;
+}
+
 /* Lower the field or the group that a function finds in a text. */
 static bool
 lower_found(GpucolLower *l, const TextFunction *f, List *args, uint16 reg, GpucolValue *out)
 {
 	GpucolTextSeparator separator;
 	GpucolTextPattern pattern;
+	GpucolPatternFacts facts;
 	const char *data;
-	bool		whole;
-	bool		digits;
 	int			len;
 	int64		n;
 
@@ -256,11 +266,10 @@ lower_found(GpucolLower *l, const TextFunction *f, List *args, uint16 reg, Gpuco
 									 GPUCOL_NO_REG, (int) n);
 		return true;
 	}
-	if (!gpucol_lower_pattern(data, len, &pattern, &whole, &digits) ||
-		(f->kind == TEXT_REPLACED && !whole) || (digits && !have_ascii_digits(args)))
+	if (!gpucol_lower_pattern(data, len, &pattern, &facts) ||
+		(f->kind == TEXT_REPLACED && !facts.whole) || (facts.digits && !have_ascii_digits(args)))
 		return gpucol_lower_decline(l, "a regular expression that only PostgreSQL's engine knows");
-	if (f->kind == TEXT_REPLACED &&
-		(!constant_text(args, 2, &data, &len) || len != 2 || memcmp(data, "\\1", 2) != 0))
+	if (f->kind == TEXT_REPLACED ? !is_replaced_by(args, facts.group) : facts.group != 1)
 		return gpucol_lower_decline(l, "replaced by other than the group");
 	out->reg = gpucol_lower_emit(l, GPUCOL_OP_MATCH_S, reg, put_bytes(l, &pattern, sizeof(pattern)), GPUCOL_NO_REG,
 								 f->kind == TEXT_GROUP ? GPUCOL_TEXT_OR_NULL : 0);

@@ -10,12 +10,12 @@
 
 #include "postgres.h"
 
-#include "nodes/pg_list.h"
+#include "nodes/pathnodes.h"
 
 /*
- * How many groups keys can make at most, judged by the functions that compute them and not by
- * statistics; infinite where one of them says nothing.
+ * How many groups keys of so many rows make at most, judged by the functions that compute them
+ * and by how far apart values of columns lie; infinite where a key that is a column says nothing.
  */
-extern double gpucol_key_values(List *keys);
+extern double gpucol_key_values(PlannerInfo *root, List *keys, double rows);
 
 #endif							/* GPUCOL_PLANNER_KEY_VALUES_H */

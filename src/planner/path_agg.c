@@ -598,7 +598,10 @@ final_groups(Grouping *g, double estimated)
 {
 	if (g->grouping_sets != NIL || g->group_clause == NIL)
 		return estimated;
-	return Min(estimated, gpucol_key_values(get_sortgrouplist_exprs(g->group_clause, g->root->parse->targetList)));
+	return Min(estimated,
+			   gpucol_key_values(g->root,
+								 get_sortgrouplist_exprs(g->group_clause, g->root->parse->targetList),
+								 g->rel->rows));
 }
 
 /* Build and add the path. */

@@ -20,6 +20,14 @@ BEGIN
 END $$;
 SELECT p.* FROM unnest(ARRAY['id % 7', 'mod(id, 100)', '(id % 7)::int', 'extract(month FROM ts)', 'date_part(''dow'', ts)', 'extract(hour FROM ts) + 0', 'sign(n)',
 	'width_bucket(f, 0, 1000, 10)', 'CASE WHEN f > 100 THEN ''much'' WHEN f > 10 THEN ''some'' ELSE ''little'' END', 'coalesce(id % 3, 0)', 'id > 500', 'id']) k, planned(k) p;
+-- how far apart the values of columns lie tells more
+SELECT p.* FROM unnest(ARRAY['date_trunc(''month'', ts)', 'date_trunc(''day'', ts + interval ''1 hour'')', 'extract(year FROM ts)', '(ts AT TIME ZONE ''Europe/Berlin'')::date', 'd - 3 + (id % 2)::int',
+	'floor(f / 100) * 100', 'round(n / 10)', 'round(f::numeric, -2)', 'n::int / 50', 'id / 100', 'ts::date - d', 'd::date', 'date_trunc(''hour'', ts)', 'id * id']) k, planned(k) p;
+-- and of keys of which nothing is known
+SELECT node FROM planned('split_part(s, ''x'', 1)');
+SELECT node FROM planned('replace(s, ''1'', '''')');
 -- and answered
+SELECT date_trunc('year', ts) AS y, count(*), sum(id) FROM t GROUP BY 1 ORDER BY 1;
+SELECT floor(f / 10000) * 10000 AS b, count(*) FROM t GROUP BY 1 ORDER BY 1;
 SELECT id % 7 AS k, count(*), sum(id) FROM t GROUP BY 1 ORDER BY 1;
 SELECT extract(month FROM ts) AS m, id % 3, count(*) FROM t GROUP BY 1, 2 ORDER BY 1, 2 LIMIT 4;

@@ -51,6 +51,14 @@ SELECT d FROM unnest(ARRAY[
 	'SELECT split_part(t, ''/'', 1) AS k, max(length(t)), count(*) FROM urls GROUP BY 1 HAVING count(*) > 5 ORDER BY 3 DESC, 1 LIMIT 7'
 ]) q, differ(q) d WHERE d IS NOT NULL;
 
+-- groups of plain characters before the one that is found; where a text does not tell whether an optional one is there, they are PostgreSQL's
+SELECT c.relation, p, n, d FROM (VALUES ('^https?://(www\.)?([^/]+)/.*$', 2), ('^(a)?(ab)?([ab]+)b.*$', 3), ('^(ab)?(?:a)?([^/]*)/.*$', 2), ('^(https?)?(://)?(.+)$', 3), ('^(a)(b*)$', 2), ('^(a)?(b)?([^/]*)$', 3), ('^a?a(aa)?(a*)$', 2)) patterns (p, n),
+	(VALUES ('short', 't'), ('urls', 't')) c (relation, col), differ(format('SELECT regexp_replace(%1$s, %2$L, %3$L), count(*), sum(id) FROM %4$s GROUP BY 1', col, p, '\' || n, relation)) d
+WHERE d IS NOT NULL;
+EXPLAIN (COSTS OFF) SELECT regexp_replace(t, '^https?://(www\.)?([^/]+)/.*$', '\2'), count(*) FROM urls GROUP BY 1;
+EXPLAIN (COSTS OFF) SELECT regexp_replace(t, '^https?://(www\.)?([^/]+)/.*$', '\1'), count(*) FROM urls GROUP BY 1;
+EXPLAIN (COSTS OFF) SELECT regexp_replace(t, '^(a)?(ab)?([ab]+)b.*$', '\3'), count(*) FROM urls GROUP BY 1;
+
 -- errors are PostgreSQL's
 SELECT split_part(t, '/', 0), count(*) FROM short GROUP BY 1;
 SELECT substring(t FROM '^(a'), count(*) FROM short GROUP BY 1;
