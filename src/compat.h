@@ -493,4 +493,17 @@ gpucol_compat_no_permissions(Query *from, Query *to, RangeTblEntry *rte)
 #endif
 }
 
+/* The rights that a table of `from` asks for are asked for in `to`, which has it in its stead. */
+static inline void
+gpucol_compat_move_permissions(Query *from, Query *to, RangeTblEntry *rte)
+{
+#if PG_VERSION_NUM >= 160000
+	gpucol_compat_no_permissions(from, to, rte);
+#else
+	(void) from;				/* they are the entry's own */
+	(void) to;
+	(void) rte;
+#endif
+}
+
 #endif							/* GPUCOL_COMPAT_H */

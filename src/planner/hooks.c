@@ -22,6 +22,7 @@
 #include "guc.h"
 #include "lower/pipe.h"
 #include "planner/planner.h"
+#include "planner/set_groups.h"
 #include "plan/reason.h"
 
 static planner_hook_type previous_planner = NULL;
@@ -50,7 +51,7 @@ static PlannedStmt *
 plan_statement(Query *parse, const char *query_string, int cursor_options,
 			   ParamListInfo bound_params)
 {
-	PlannedStmt *stmt = gpucol_subquery_plan(previous_planner, parse, query_string,
+	PlannedStmt *stmt = gpucol_subquery_plan(previous_planner, gpucol_set_groups(parse), query_string,
 											 cursor_options, bound_params);
 
 	if (gpucol_pushdown == GPUCOL_PUSHDOWN_REQUIRE)

@@ -1,0 +1,32 @@
+/*-------------------------------------------------------------------------
+ *
+ * set_groups.h
+ *	  Groups over the results of set-returning functions.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef GPUCOL_PLANNER_SET_GROUPS_H
+#define GPUCOL_PLANNER_SET_GROUPS_H
+
+#include "postgres.h"
+
+#include "nodes/parsenodes.h"
+
+/*
+ * A statement in which set-returning functions below groups are called once for equal rows: a
+ * copy, or `parse` itself where there is nothing to gain.  Notes reasons.
+ */
+extern Query *gpucol_set_groups(Query *parse);
+
+/*
+ * set_weights.c: why an aggregate cannot be told from distinct rows and how often each is there, or
+ * NULL.
+ */
+extern const char *gpucol_set_weights_decline(const Aggref *agg);
+
+/*
+ * ... the expression of the aggregate over distinct rows, each of which counts `weight` (bigint) times.
+ */
+extern Node *gpucol_set_weights_apply(Aggref *agg, Var *weight);
+
+#endif							/* GPUCOL_PLANNER_SET_GROUPS_H */
