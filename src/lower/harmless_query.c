@@ -412,6 +412,39 @@ is_single_row(const Query *query)
 		query->limitOffset == NULL && !query->hasTargetSRFs;
 }
 
+/* Functions that number the rows of a partition, or take a column of another row. */
+static bool
+check_window_function(Check *c, const WindowFunc *func)
+{
+	static const Oid harmless[] = {
+		F_ROW_NUMBER, F_RANK_, F_DENSE_RANK_, F_LAG_ANYELEMENT, F_LEAD_ANYELEMENT,
+		F_FIRST_VALUE, F_LAST_VALUE
+	};
+
+	if (!is_listed(harmless, lengthof(harmless), func->winfnoid) || func->aggfilter != NULL)
+		return gpucol_lower_decline(c->l, "it has a window function");
+	return check_list(c, func->args);
+}
+
+/* The partitions, orders and frames of window functions. */
+static bool
+check_windows(Check *c, Query *query)
+{
+	ListCell   *lc;
+
+	foreach(lc, query->windowClause)
+	{
+		WindowClause *clause = lfirst_node(WindowClause, lc);
+
+		if (clause->startOffset != NULL || clause->endOffset != NULL)
+			return gpucol_lower_decline(c->l, "the frame of a window function has an offset");
+		if (!check_sort(c, clause->partitionClause, query->targetList) ||
+			!check_sort(c, clause->orderClause, query->targetList))
+			return false;
+	}
+	return true;
+}
+
 static bool
 check_sublink(Check *c, const SubLink *sublink)
 {
@@ -462,6 +495,8 @@ hide(Node *node, Check *c)
 			return some_column(node);
 		case T_Aggref:
 			return hidden(c, node, check_aggregate(c, (Aggref *) node));
+		case T_WindowFunc:
+			return hidden(c, node, check_window_function(c, (const WindowFunc *) node));
 		case T_SubLink:
 			return hidden(c, node, check_sublink(c, (SubLink *) node));
 		case T_ArrayExpr:
@@ -613,8 +648,6 @@ check_kind(Check *c, const Query *query)
 		return gpucol_lower_decline(c->l, "it changes or locks rows");
 	if (query->hasTargetSRFs)
 		return gpucol_lower_decline(c->l, "it has a set-returning function");
-	if (query->hasWindowFuncs)
-		return gpucol_lower_decline(c->l, "it has a window function");
 	if (query->groupingSets != NIL)
 		return gpucol_lower_decline(c->l, "it has grouping sets");
 	if (!is_union_all(query->setOperations))
@@ -659,6 +692,7 @@ check_clauses(Check *c, Query *query)
 	}
 	return check_jointree(c, (Node *) query->jointree) &&
 		(query->havingQual == NULL || check_expr(c, query->havingQual)) &&
+		check_windows(c, query) &&
 		check_sort(c, query->groupClause, query->targetList) &&
 		check_sort(c, query->distinctClause, query->targetList) &&
 		check_sort(c, query->sortClause, query->targetList);

@@ -194,6 +194,13 @@ may_be_host(const Pair *pair, const RestrictInfo *rinfo, bool above)
 	return true;
 }
 
+/* Could PostgreSQL sort or hash by a condition? */
+static bool
+is_equality(const RestrictInfo *rinfo)
+{
+	return rinfo->can_join && (rinfo->mergeopfamilies != NIL || OidIsValid(rinfo->hashjoinoperator));
+}
+
 /* Share the conditions of the join out: keys, others of the join, those on its rows. */
 static bool
 share_out(Pair *pair, const GpucolPipe *drive, GpucolPipeStep *step)
@@ -225,7 +232,7 @@ share_out(Pair *pair, const GpucolPipe *drive, GpucolPipeStep *step)
 			step->filter = lappend(step->filter, rinfo->clause);
 		else
 			step->residual = lappend(step->residual, rinfo->clause);
-		equality |= !above && rinfo->can_join;
+		equality |= !above && is_equality(rinfo);
 	}
 	if (equality && step->outer_keys == NIL && pair->drive->rows * pair->build->rows > MOST_PAIRS)
 	{

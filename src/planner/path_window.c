@@ -14,6 +14,7 @@
  */
 #include "postgres.h"
 
+#include "catalog/pg_type.h"
 #include "nodes/extensible.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
@@ -22,6 +23,7 @@
 #include "optimizer/pathnode.h"
 #include "optimizer/tlist.h"
 #include "utils/lsyscache.h"
+#include "utils/selfuncs.h"
 
 #include "columnar/am.h"
 #include "compat.h"
@@ -487,6 +489,24 @@ count_sorts(const Windows *w)
 	return n;
 }
 
+/* The rows that conditions leave, where few of each partition matter. */
+static double
+count_rows(const Windows *w)
+{
+	double		rows = w->top->path.rows;
+	WindowClause *clause = linitial(w->clauses);
+	Expr	   *bound = NULL;
+	double		partitions;
+
+	if (find_limit(w, &bound) == NIL || !IsA(bound, Const) || ((Const *) bound)->constisnull ||
+		((Const *) bound)->consttype != INT8OID)
+		return rows;
+	partitions = clause->partitionClause == NIL ? 1 :
+		estimate_num_groups(w->root, get_sortgrouplist_exprs(clause->partitionClause, w->root->processed_tlist),
+							w->child->rows, NULL, NULL);
+	return clamp_row_est(Min(rows, partitions * Max(DatumGetInt64(((Const *) bound)->constvalue), 1)));
+}
+
 static void
 add_window_path(const Windows *w, RelOptInfo *output_rel, List *exprs, List *saved)
 {
@@ -500,7 +520,7 @@ add_window_path(const Windows *w, RelOptInfo *output_rel, List *exprs, List *sav
 	path->path.pathtype = T_CustomScan;
 	path->path.parent = output_rel;
 	path->path.pathtarget = w->top->path.pathtarget;
-	path->path.rows = w->top->path.rows;
+	path->path.rows = count_rows(w);
 	path->path.pathkeys = w->pathkeys;
 	path->flags = CUSTOMPATH_SUPPORT_PROJECTION;
 	path->methods = &path_methods;

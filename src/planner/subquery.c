@@ -715,21 +715,21 @@ rewrite_query(Query *query, bool top, bool keep_table)
 	if (reason != NULL || query->setOperations != NULL)
 		return count;
 	count += rewrite_laterals(query);
-	if (!query->hasSubLinks)
-		return count;
-	return count + rewrite_level(query, top);
+	if (query->hasSubLinks)
+		count += rewrite_level(query, top);
+	return count + gpucol_subquery_distinct(query);
 }
 
 /* ---- the choice ---- */
 
-/* Has a statement subqueries in expressions, or behind LATERAL? */
+/* Has a statement subqueries in expressions, or behind LATERAL, or first rows of keys? */
 static bool
 has_sublinks(Node *node, void *context)
 {
 	if (node == NULL)
 		return false;
 	if (IsA(node, Query))
-		return ((Query *) node)->hasSubLinks ||
+		return ((Query *) node)->hasSubLinks || ((Query *) node)->hasDistinctOn ||
 			query_tree_walker((Query *) node, has_sublinks, context, QTW_EXAMINE_RTES_BEFORE);
 	if (IsA(node, RangeTblEntry))
 		return ((RangeTblEntry *) node)->rtekind == RTE_SUBQUERY && ((RangeTblEntry *) node)->lateral;

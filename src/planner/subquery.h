@@ -45,6 +45,33 @@ extern bool gpucol_subquery_is_joined_there(const SubLink *sublink, bool negated
 extern Query *gpucol_subquery_above_groups(Query *query);
 
 /*
+ * ... what a query computes of its tables as a query one level below, without WITH, DISTINCT, ORDER
+ * BY and LIMIT; `columns` is its list.  The query's own parts are used for it.
+ */
+extern Query *gpucol_subquery_below(const Query *query, List *columns);
+
+/* ... have a query read the rows of `below`, and nothing else, where conditions hold. */
+extern void gpucol_subquery_read(Query *query, Query *below, const char *name, List *conditions);
+
+/*
+ * subquery_window.c: have a query with DISTINCT ON number the rows of each key instead, and take `most`
+ * of them from the first on.
+ */
+extern void gpucol_subquery_number_rows(Query *query, int64 most);
+
+/* ... may the user call what it needs? */
+extern bool gpucol_subquery_may_number(void);
+
+/* ... the same of a query as it stands in a statement; false if it stays. */
+extern bool gpucol_subquery_distinct(Query *query);
+
+/*
+ * ... have a query with DISTINCT ON give all rows, and of each the value that its first order column,
+ * the one numbered `ordered` of its list, has in the row before it with these keys; returns that column.
+ */
+extern TargetEntry *gpucol_subquery_keep_before(Query *query, AttrNumber ordered);
+
+/*
  * subquery_scalar.c: the expression that takes the place of a scalar subquery in
  * `query`, to whose FROM clause the grouped subquery is joined; or NULL, and a reason is
  * noted where there is something to say.
@@ -66,7 +93,7 @@ extern Node *gpucol_subquery_join_counts(Query *query, SubLink *sublink);
 extern Node *gpucol_subquery_join_once(Query *query, SubLink *sublink);
 
 /*
- * ... have an entry of the range table that is a subquery behind LATERAL, of one row, the first of
+ * subquery_first.c: have an entry of the range table that is a subquery behind LATERAL, of one row, the first of
  * an order, join the first rows of all keys; false if it stays, and a reason is noted.
  */
 extern bool gpucol_subquery_join_lateral(Query *query, Index rti);

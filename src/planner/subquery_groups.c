@@ -209,24 +209,32 @@ raise_with(Node *node, int *depth)
 static Query *
 make_below(const Query *query, const Grouping *grouping, List *conditions)
 {
+	Query		grouped = *query;
+
+	grouped.havingQual = conditions == NIL ? NULL : (Node *) make_ands_explicit(conditions);
+	grouped.windowClause = NIL;
+	grouped.hasWindowFuncs = grouped.hasTargetSRFs = false;
+	return gpucol_subquery_below(&grouped, grouping->columns);
+}
+
+Query *
+gpucol_subquery_below(const Query *query, List *columns)
+{
 	Query	   *below = palloc(sizeof(Query));
 	int			depth = -1;
 
 	*below = *query;
-	below->targetList = grouping->columns;
-	below->havingQual = conditions == NIL ? NULL : (Node *) make_ands_explicit(conditions);
-	below->cteList = below->windowClause = below->distinctClause = below->sortClause = NIL;
+	below->targetList = columns;
+	below->cteList = below->distinctClause = below->sortClause = NIL;
 	below->limitCount = below->limitOffset = NULL;
-	below->hasWindowFuncs = below->hasTargetSRFs = below->hasDistinctOn = false;
-	below->hasRecursive = below->hasModifyingCTE = false;
+	below->hasDistinctOn = below->hasRecursive = below->hasModifyingCTE = false;
 	IncrementVarSublevelsUp((Node *) below, 1, 1);
 	raise_with((Node *) below, &depth);
 	return below;
 }
 
-/* Have a query read the rows of another, and nothing else, where conditions hold. */
-static void
-read_groups(Query *query, Query *below, List *conditions)
+void
+gpucol_subquery_read(Query *query, Query *below, const char *name, List *conditions)
 {
 	RangeTblEntry *rte = makeNode(RangeTblEntry);
 	RangeTblRef *ref = makeNode(RangeTblRef);
@@ -237,7 +245,7 @@ read_groups(Query *query, Query *below, List *conditions)
 		names = lappend(names, makeString(pstrdup(lfirst_node(TargetEntry, lc)->resname)));
 	rte->rtekind = RTE_SUBQUERY;
 	rte->subquery = below;
-	rte->eref = makeAlias("groups", names);
+	rte->eref = makeAlias(name, names);
 	rte->inFromCl = true;
 	ref->rtindex = 1;
 	gpucol_compat_no_tables(query);
@@ -284,6 +292,6 @@ gpucol_subquery_above_groups(Query *query)
 		else
 			below = lappend(below, lfirst(lc));
 	}
-	read_groups(copy, make_below(copy, &grouping, below), moved);
+	gpucol_subquery_read(copy, make_below(copy, &grouping, below), "groups", moved);
 	return have_no_order(copy, moved) ? copy : NULL;
 }

@@ -28,11 +28,7 @@
  * Conditions of the subquery on a's columns alone go to the join's condition.  Where e
  * stands in a condition that NULL does not pass, PostgreSQL makes an inner join of it.
  *
- * (SELECT e FROM b WHERE b.k = a.k ORDER BY s LIMIT 1) is joined with the first row of each key,
- *
- *		SELECT DISTINCT ON (k) k, e, s FROM b ORDER BY k, s
- *
- * and so is such a query behind LATERAL, whose other columns stay where they are.
+ * Of first rows subquery_first.c makes joins.
  *
  * One that is correlated with nothing is joined where its value is asked for some rows only, below
  * OR and CASE: an engine cannot ask for it then.  Of EXISTS that is its first row.
@@ -68,28 +64,12 @@
 #include "lower/harmless_query.h"
 #include "plan/reason.h"
 #include "planner/subquery.h"
-
-/* The join in the making. */
-typedef struct GroupedJoin
-{
-	Query	   *outer;			/* the query that the subquery stands in */
-	Query	   *inner;			/* a copy of the subquery, grouped at the end */
-	Oid			relid;			/* for reasons */
-	Index		rti;			/* of the grouped subquery in the outer query, */
-	Index		join_rti;		/* and of the join */
-	List	   *columns;		/* TargetEntries of the grouped subquery */
-	List	   *groups;			/* SortGroupClauses of the keys */
-	List	   *equalities;		/* OpExprs of the subquery that make the keys */
-	List	   *conditions;		/* of the join, over the outer query's columns */
-	List	   *asked;			/* GpucolAsked, by key */
-	const char *reason;			/* why not, or NULL */
-} GroupedJoin;
+#include "planner/subquery_join.h"
 
 /* ---- the grouped subquery's columns ---- */
 
-/* The column that has an expression's values, made if there is none. */
-static TargetEntry *
-find_column(GroupedJoin *join, Expr *expr, const char *name)
+TargetEntry *
+gpucol_grouped_column(GpucolGroupedJoin *join, Expr *expr, const char *name)
 {
 	TargetEntry *tle;
 	ListCell   *lc;
@@ -105,9 +85,8 @@ find_column(GroupedJoin *join, Expr *expr, const char *name)
 	return tle;
 }
 
-/* A column as the outer query sees it; `above` the join, which may make it NULL. */
-static Var *
-column_var(const GroupedJoin *join, const TargetEntry *tle, bool above)
+Var *
+gpucol_grouped_var(const GpucolGroupedJoin *join, const TargetEntry *tle, bool above)
 {
 	Var		   *var = makeVarFromTargetEntry(join->rti, (TargetEntry *) tle);
 
@@ -118,7 +97,7 @@ column_var(const GroupedJoin *join, const TargetEntry *tle, bool above)
 
 /* Make a column a key that `equal` and `less` compare. */
 static void
-group_by(GroupedJoin *join, TargetEntry *tle, Oid equal, Oid less)
+group_by(GpucolGroupedJoin *join, TargetEntry *tle, Oid equal, Oid less)
 {
 	SortGroupClause *clause;
 
@@ -134,9 +113,8 @@ group_by(GroupedJoin *join, TargetEntry *tle, Oid equal, Oid less)
 
 /* ---- conditions ---- */
 
-/* An expression over the outer query's columns, as that query has it. */
-static Node *
-move_out(Node *node)
+Node *
+gpucol_grouped_move_out(Node *node)
 {
 	Node	   *copy = copyObject(node);
 
@@ -144,9 +122,8 @@ move_out(Node *node)
 	return copy;
 }
 
-/* May the outer query compute this for all its rows?  Else the reason is kept. */
-static bool
-check_outer(GroupedJoin *join, Node *moved)
+bool
+gpucol_grouped_check_outer(GpucolGroupedJoin *join, Node *moved)
 {
 	join->reason = gpucol_harmless_column(join->outer, (Expr *) moved);
 	return join->reason == NULL;
@@ -196,7 +173,7 @@ is_join_equality(OpExpr *op, Node *key, Oid type, Oid *equal, Oid *less)
 
 /* Note what a key equals in the outer query. */
 static void
-note_asked(GroupedJoin *join, OpExpr *equality, Node *key, Node *column, bool key_is_left)
+note_asked(GpucolGroupedJoin *join, OpExpr *equality, Node *key, Node *column, bool key_is_left)
 {
 	GpucolAsked *asked = palloc(sizeof(GpucolAsked));
 
@@ -212,7 +189,7 @@ note_asked(GroupedJoin *join, OpExpr *equality, Node *key, Node *column, bool ke
  * condition of the join.  False, and a reason, if it is none.
  */
 static bool
-take_equality(GroupedJoin *join, OpExpr *op)
+take_equality(GpucolGroupedJoin *join, OpExpr *op)
 {
 	Oid			types[2];
 	Oid			equal;
@@ -235,15 +212,15 @@ take_equality(GroupedJoin *join, OpExpr *op)
 			continue;
 		if (!is_join_equality(op, key, types[i], &equal, &less))
 			return false;
-		other = move_out(other);
-		if (!check_outer(join, other))
+		other = gpucol_grouped_move_out(other);
+		if (!gpucol_grouped_check_outer(join, other))
 			return false;
 		note_asked(join, op, key, other, i == 0);
-		tle = find_column(join, (Expr *) key, "key");
+		tle = gpucol_grouped_column(join, (Expr *) key, "key");
 		group_by(join, tle, equal, less);
 		condition = copyObject(op);
-		condition->args = i == 0 ? list_make2(column_var(join, tle, false), other) :
-			list_make2(other, column_var(join, tle, false));
+		condition->args = i == 0 ? list_make2(gpucol_grouped_var(join, tle, false), other) :
+			list_make2(other, gpucol_grouped_var(join, tle, false));
 		join->conditions = lappend(join->conditions, condition);
 		join->equalities = lappend(join->equalities, op);
 		return true;
@@ -253,7 +230,7 @@ take_equality(GroupedJoin *join, OpExpr *op)
 
 /* Sort a condition of the subquery: it stays there, or becomes the join's. */
 static bool
-take_condition(GroupedJoin *join, Node *condition, List **rest)
+take_condition(GpucolGroupedJoin *join, Node *condition, List **rest)
 {
 	GpucolReferences found = gpucol_subquery_references(condition);
 
@@ -264,20 +241,20 @@ take_condition(GroupedJoin *join, Node *condition, List **rest)
 	}
 	if (!found.own && !found.farther && !checkExprHasSubLink(condition))
 	{
-		condition = move_out(condition);
+		condition = gpucol_grouped_move_out(condition);
 		join->conditions = lappend(join->conditions, condition);
-		return check_outer(join, condition);
+		return gpucol_grouped_check_outer(join, condition);
 	}
-	if (take_equality(join, (OpExpr *) condition))
+	if (take_equality(join, (OpExpr *) condition) ||
+		(join->reason == NULL && gpucol_first_take_ordered(join, (OpExpr *) condition, rest)))
 		return true;
 	if (join->reason == NULL)
 		join->reason = "it is correlated by a condition other than an equality";
 	return false;
 }
 
-/* Sort all conditions of the subquery's WHERE. */
-static bool
-take_conditions(GroupedJoin *join)
+bool
+gpucol_grouped_conditions(GpucolGroupedJoin *join)
 {
 	FromExpr   *from = join->inner->jointree;
 	Node	   *quals = from->quals;
@@ -295,7 +272,7 @@ take_conditions(GroupedJoin *join)
 	from->quals = rest == NIL ? NULL : (Node *) make_ands_explicit(rest);
 	if (join->groups != NIL)
 		gpucol_subquery_restrict(join->outer, join->inner, join->asked);
-	else if (!join->inner->hasAggs)
+	else if (!join->inner->hasAggs && join->ordered == NIL)
 		join->reason = "it is correlated by no equality";
 	return join->reason == NULL;
 }
@@ -304,15 +281,15 @@ take_conditions(GroupedJoin *join)
 
 /* The subquery's value over the columns of the join. */
 static Node *
-join_value(Node *node, GroupedJoin *join)
+join_value(Node *node, GpucolGroupedJoin *join)
 {
 	if (node == NULL)
 		return NULL;
 	if (IsA(node, Aggref))
 	{
 		Aggref	   *agg = (Aggref *) node;
-		TargetEntry *tle = find_column(join, (Expr *) agg, get_func_name(agg->aggfnoid));
-		Var		   *var = column_var(join, tle, true);
+		TargetEntry *tle = gpucol_grouped_column(join, (Expr *) agg, get_func_name(agg->aggfnoid));
+		Var		   *var = gpucol_grouped_var(join, tle, true);
 		CoalesceExpr *coalesce;
 		bool		counts;
 
@@ -333,7 +310,7 @@ join_value(Node *node, GroupedJoin *join)
 		Var		   *var = copyObject((Var *) node);
 
 		if (var->varlevelsup == 0)
-			return (Node *) column_var(join, find_column(join, (Expr *) var, "value"), true);
+			return (Node *) gpucol_grouped_var(join, gpucol_grouped_column(join, (Expr *) var, "value"), true);
 		var->varlevelsup = 0;
 		return (Node *) var;
 	}
@@ -350,7 +327,7 @@ join_value(Node *node, GroupedJoin *join)
  * whatever is NULL of it makes it so.  Other conditions then see no more than a column.
  */
 static Node *
-join_whole_value(GroupedJoin *join, Node *value)
+join_whole_value(GpucolGroupedJoin *join, Node *value)
 {
 	List	   *before = list_copy(join->columns);
 	List	   *parts;
@@ -364,17 +341,17 @@ join_whole_value(GroupedJoin *join, Node *value)
 		return joined;
 	parts = join->columns;
 	join->columns = before;
-	whole = find_column(join, (Expr *) value, "value");
+	whole = gpucol_grouped_column(join, (Expr *) value, "value");
 	join->inner->targetList = join->columns;
 	if (gpucol_harmless_query(join->inner, join->outer) == NULL)
-		return (Node *) column_var(join, whole, true);
+		return (Node *) gpucol_grouped_var(join, whole, true);
 	join->columns = parts;
 	return joined;
 }
 
 /* Let the subquery's rows be joined as they are. */
 static void
-ungroup(GroupedJoin *join)
+ungroup(GpucolGroupedJoin *join)
 {
 	ListCell   *lc;
 
@@ -388,7 +365,7 @@ ungroup(GroupedJoin *join)
  * NULL, and a reason.  No row leaves NULL columns, which must make the value NULL.
  */
 static Node *
-join_only_value(GroupedJoin *join, Node *value)
+join_only_value(GpucolGroupedJoin *join, Node *value)
 {
 	GpucolReferences found = gpucol_subquery_references(value);
 
@@ -403,7 +380,7 @@ join_only_value(GroupedJoin *join, Node *value)
 
 /* Whether EXISTS finds a row: one of the keys is then not NULL. */
 static Node *
-join_found(GroupedJoin *join)
+join_found(GpucolGroupedJoin *join)
 {
 	NullTest   *test = makeNode(NullTest);
 	TargetEntry *key = linitial_node(TargetEntry, join->columns);
@@ -415,7 +392,7 @@ join_found(GroupedJoin *join)
 			break;
 		key = lfirst_node(TargetEntry, lc);
 	}
-	test->arg = (Expr *) column_var(join, key, true);
+	test->arg = (Expr *) gpucol_grouped_var(join, key, true);
 	test->nulltesttype = IS_NOT_NULL;
 	test->location = -1;
 	if (gpucol_subquery_is_unique(join->inner, join->equalities))
@@ -423,69 +400,10 @@ join_found(GroupedJoin *join)
 	return (Node *) test;
 }
 
-/* ---- first rows ---- */
-
-/* Is a query one row, the first of an order? */
-static bool
-is_first_row(const Query *query)
-{
-	const Const *limit = (const Const *) eval_const_expressions(NULL, query->limitCount);
-
-	return limit != NULL && IsA(limit, Const) && !limit->constisnull && limit->consttype == INT8OID &&
-		DatumGetInt64(limit->constvalue) == 1 && query->limitOption == LIMIT_OPTION_COUNT &&
-		query->limitOffset == NULL && query->sortClause != NIL && query->distinctClause == NIL && !query->hasAggs;
-}
-
-/* How a column is sorted already, or NULL. */
-static const SortGroupClause *
-find_sorted(const TargetEntry *tle, List *sort)
-{
-	return tle->ressortgroupref == 0 ? NULL : get_sortgroupref_clause(tle->ressortgroupref, sort);
-}
-
-/* Have the subquery give the first row of each key. */
-static void
-take_first(GroupedJoin *join)
-{
-	Query	   *inner = join->inner;
-	List	   *sort = list_copy(join->groups);
-	ListCell   *lc;
-
-	foreach(lc, inner->sortClause)
-	{
-		SortGroupClause *clause = copyObject(lfirst_node(SortGroupClause, lc));
-		TargetEntry *tle = find_column(join, get_sortgroupclause_tle(clause, inner->targetList)->expr, "sort");
-		const SortGroupClause *before = find_sorted(tle, sort);
-
-		if (before != NULL && before->eqop != clause->eqop)
-			join->reason = "it is sorted by a key in an order of its own";
-		if (before != NULL)
-			continue;
-		clause->tleSortGroupRef = tle->ressortgroupref = list_length(sort) + 1;
-		sort = lappend(sort, clause);
-	}
-	inner->distinctClause = join->groups;
-	inner->hasDistinctOn = true;
-	inner->sortClause = sort;
-	inner->limitCount = NULL;
-	join->groups = NIL;
-}
-
-/* The value of a subquery that is a first row: no row leaves NULL. */
-static Node *
-join_first_value(GroupedJoin *join, Node *value)
-{
-	Node	   *column = (Node *) column_var(join, find_column(join, (Expr *) value, "value"), true);
-
-	take_first(join);
-	return column;
-}
-
 /* ---- the subquery ---- */
 
-/* Why a subquery of this form stays, or NULL. */
-static const char *
-decline_form(Query *query)
+const char *
+gpucol_grouped_decline(Query *query, int64 most)
 {
 	if (query->commandType != CMD_SELECT || query->setOperations != NULL)
 		return "it has a set operation";
@@ -493,7 +411,7 @@ decline_form(Query *query)
 		return "it has GROUP BY or HAVING";
 	if (query->hasWindowFuncs || query->hasTargetSRFs || query->distinctClause != NIL ||
 		((query->sortClause != NIL || query->limitCount != NULL || query->limitOffset != NULL) &&
-		 !is_first_row(query)))
+		 (gpucol_first_rows(query) == 0 || gpucol_first_rows(query) > most)))
 		return "it has more clauses than WHERE";
 	if (query->rowMarks != NIL)
 		return "it locks rows";
@@ -518,7 +436,7 @@ make_entry(RTEKind kind, const char *name, List *columns)
 
 /* Add the grouped subquery to the outer query's FROM clause. */
 static void
-add_join(GroupedJoin *join)
+add_join(GpucolGroupedJoin *join)
 {
 	FromExpr   *from = join->outer->jointree;
 	RangeTblRef *right = makeNode(RangeTblRef);
@@ -545,9 +463,8 @@ add_join(GroupedJoin *join)
 	from->fromlist = list_make1(joined);
 }
 
-/* Is the subquery, with the columns and groups that it has now, one that may stand alone? */
-static bool
-is_separate(GroupedJoin *join)
+bool
+gpucol_grouped_is_separate(GpucolGroupedJoin *join)
 {
 	Query	   *inner = join->inner;
 	GpucolReferences left;
@@ -569,22 +486,27 @@ is_separate(GroupedJoin *join)
  * `exists` the subquery has no columns, and the value is whether it has a row.
  */
 static Node *
-prepare_join(GroupedJoin *join, bool exists)
+prepare_join(GpucolGroupedJoin *join, bool exists)
 {
 	Query	   *inner = join->inner;
 	Node	   *value = exists ? NULL : (Node *) linitial_node(TargetEntry, inner->targetList)->expr;
+	bool		first = !exists && gpucol_first_rows(inner) > 0;
 
 	join->rti = list_length(join->outer->rtable) + 1;
 	join->join_rti = join->rti + 1;
-	if (!take_conditions(join))
+	if (!gpucol_grouped_conditions(join))
 		return NULL;
 	if (exists)
 		value = join_found(join);
-	else if (is_first_row(inner))
-		value = join_first_value(join, value);
+	else if (first)
+		value = gpucol_first_value(join, value);
 	else
 		value = inner->hasAggs ? join_whole_value(join, value) : join_only_value(join, value);
-	return is_separate(join) ? value : NULL;
+	if (!gpucol_grouped_is_separate(join))
+		return NULL;
+	if (first)
+		gpucol_first_finish(join, 1);
+	return value;
 }
 
 /* The first gpucol table of the WITH queries of `around` that a query reads, or InvalidOid. */
@@ -653,7 +575,7 @@ gpucol_subquery_stays(SubLink *sublink, const char *reason)
 
 /* Make the join; returns what takes the subquery's place, or NULL, and a reason is noted. */
 static Node *
-make_join(GroupedJoin *join, Query *inner, bool exists)
+make_join(GpucolGroupedJoin *join, Query *inner, bool exists)
 {
 	GpucolReferences found = gpucol_subquery_references((Node *) inner);
 	Node	   *value = NULL;
@@ -676,11 +598,11 @@ Node *
 gpucol_subquery_join_scalar(Query *query, SubLink *sublink)
 {
 	Query	   *inner = castNode(Query, sublink->subselect);
-	GroupedJoin join = {.outer = query,.relid = correlated_table(sublink, query)};
+	GpucolGroupedJoin join = {.outer = query,.relid = correlated_table(sublink, query)};
 
 	if (!OidIsValid(join.relid))
 		return NULL;
-	join.reason = decline_form(inner);
+	join.reason = gpucol_grouped_decline(inner, 1);
 	return make_join(&join, copyObject(inner), false);
 }
 
@@ -688,9 +610,9 @@ Node *
 gpucol_subquery_join_counts(Query *query, SubLink *sublink)
 {
 	Query	   *inner = castNode(Query, sublink->subselect);
-	GroupedJoin join = {.outer = query,.relid = test_table(sublink, query)};
+	GpucolGroupedJoin join = {.outer = query,.relid = test_table(sublink, query)};
 
-	join.reason = decline_form(inner);
+	join.reason = gpucol_grouped_decline(inner, 1);
 	return make_join(&join, copyObject(inner), false);
 }
 
@@ -719,7 +641,7 @@ Node *
 gpucol_subquery_join_exists(Query *query, SubLink *sublink)
 {
 	Query	   *inner = castNode(Query, sublink->subselect);
-	GroupedJoin join = {.outer = query,.relid = test_table(sublink, query)};
+	GpucolGroupedJoin join = {.outer = query,.relid = test_table(sublink, query)};
 	GpucolReferences found = gpucol_subquery_references((Node *) inner);
 
 	if (!found.own && !found.outer && !found.farther)
@@ -733,7 +655,7 @@ gpucol_subquery_join_exists(Query *query, SubLink *sublink)
 
 /* Have a query give one row, which is found or not; returns the test that takes EXISTS' place. */
 static Node *
-prepare_found(GroupedJoin *join)
+prepare_found(GpucolGroupedJoin *join)
 {
 	TargetEntry *found = makeTargetEntry((Expr *) makeBoolConst(true, false), 1, "found", false);
 	NullTest   *test = makeNode(NullTest);
@@ -745,16 +667,16 @@ prepare_found(GroupedJoin *join)
 	join->inner->hasDistinctOn = false;
 	join->inner->limitCount = (Node *) makeConst(INT8OID, -1, InvalidOid, sizeof(int64), Int64GetDatum(1),
 												 false, FLOAT8PASSBYVAL);
-	test->arg = (Expr *) column_var(join, found, true);
+	test->arg = (Expr *) gpucol_grouped_var(join, found, true);
 	test->nulltesttype = IS_NOT_NULL;
 	test->location = -1;
-	return is_separate(join) ? (Node *) test : NULL;
+	return gpucol_grouped_is_separate(join) ? (Node *) test : NULL;
 }
 
 Node *
 gpucol_subquery_join_once(Query *query, SubLink *sublink)
 {
-	GroupedJoin join = {.outer = query,.relid = gpucol_subquery_table(query)};
+	GpucolGroupedJoin join = {.outer = query,.relid = gpucol_subquery_table(query)};
 	bool		exists = sublink->subLinkType == EXISTS_SUBLINK;
 	Node	   *value;
 
@@ -762,138 +684,9 @@ gpucol_subquery_join_once(Query *query, SubLink *sublink)
 	if (!OidIsValid(join.relid) || (!exists && !join.inner->hasAggs))
 		return NULL;
 	if (!exists)
-		return decline_form(join.inner) != NULL ? NULL : make_join(&join, join.inner, false);
+		return gpucol_grouped_decline(join.inner, 1) != NULL ? NULL : make_join(&join, join.inner, false);
 	value = decline_exists(join.inner) != NULL ? NULL : prepare_found(&join);
 	if (value != NULL)
 		add_join(&join);
 	return value;
-}
-
-/* Is a table of a query read as a whole row? */
-static bool
-has_whole_row(Node *node, Index *rti)
-{
-	if (node == NULL)
-		return false;
-	if (IsA(node, Var))
-		return ((Var *) node)->varno == (int) *rti && ((Var *) node)->varattno <= 0;
-	if (IsA(node, Query))
-		return query_tree_walker((Query *) node, has_whole_row, rti, 0);
-	return expression_tree_walker(node, has_whole_row, rti);
-}
-
-/* All tables and joins of a part of a FROM clause. */
-static Bitmapset *
-all_tables(Node *node)
-{
-	Bitmapset  *result = NULL;
-	ListCell   *lc;
-
-	check_stack_depth();
-	if (IsA(node, RangeTblRef))
-		return bms_make_singleton(((RangeTblRef *) node)->rtindex);
-	if (IsA(node, JoinExpr))
-	{
-		JoinExpr   *join = (JoinExpr *) node;
-
-		result = bms_union(all_tables(join->larg), all_tables(join->rarg));
-		return join->rtindex == 0 ? result : bms_add_member(result, join->rtindex);
-	}
-	foreach(lc, castNode(FromExpr, node)->fromlist)
-		result = bms_union(result, all_tables(lfirst(lc)));
-	return result;
-}
-
-/*
- * The conditions of the join whose right side a table is, or of WHERE; NULL: neither.  They may
- * refer to *tables beside it.
- */
-static Node **
-find_conditions(Node *node, Index rti, Bitmapset **tables)
-{
-	Node	  **found = NULL;
-	ListCell   *lc;
-
-	check_stack_depth();
-	if (IsA(node, JoinExpr))
-	{
-		JoinExpr   *join = (JoinExpr *) node;
-
-		if (IsA(join->rarg, RangeTblRef) && ((RangeTblRef *) join->rarg)->rtindex == (int) rti)
-		{
-			*tables = all_tables(join->larg);
-			return join->jointype == JOIN_INNER || join->jointype == JOIN_LEFT ? &join->quals : NULL;
-		}
-		found = find_conditions(join->larg, rti, tables);
-		return found != NULL ? found : find_conditions(join->rarg, rti, tables);
-	}
-	if (!IsA(node, FromExpr))
-		return NULL;
-	foreach(lc, ((FromExpr *) node)->fromlist)
-	{
-		if (IsA(lfirst(lc), RangeTblRef) && lfirst_node(RangeTblRef, lc)->rtindex == (int) rti)
-		{
-			*tables = all_tables(node);
-			return &((FromExpr *) node)->quals;
-		}
-		if ((found = find_conditions(lfirst(lc), rti, tables)) != NULL)
-			return found;
-	}
-	return NULL;
-}
-
-/* Build the subquery of first rows, whose columns stay in front; false with a reason. */
-static bool
-prepare_lateral(GroupedJoin *join, Bitmapset *tables)
-{
-	ListCell   *lc;
-
-	foreach(lc, join->inner->targetList)
-	{
-		TargetEntry *tle = copyObject(lfirst_node(TargetEntry, lc));
-
-		tle->ressortgroupref = 0;
-		if (!tle->resjunk)
-			join->columns = lappend(join->columns, tle);
-	}
-	if (join->reason != NULL || !take_conditions(join))
-		return false;
-	tables = bms_add_member(tables, join->rti);
-	if (!bms_is_subset(pull_varnos(NULL, (Node *) join->conditions), tables))
-		join->reason = "it refers to tables on no side of its join";
-	take_first(join);
-	return is_separate(join);
-}
-
-bool
-gpucol_subquery_join_lateral(Query *query, Index rti)
-{
-	RangeTblEntry *rte = rt_fetch(rti, query->rtable);
-	GroupedJoin join = {.outer = query,.rti = rti};
-	Bitmapset  *tables = NULL;
-	Node	  **conditions = find_conditions((Node *) query->jointree, rti, &tables);
-	GpucolReferences found = gpucol_subquery_references((Node *) rte->subquery);
-
-	join.relid = gpucol_subquery_table(rte->subquery);
-	if (!OidIsValid(join.relid) || !found.own || !is_first_row(rte->subquery))
-		return false;
-	join.reason = decline_form(rte->subquery);
-	if (join.reason == NULL && (found.outer || found.farther))
-		join.reason = "it is correlated with more than the query around it";
-	if (join.reason == NULL && (conditions == NULL || rte->security_barrier ||
-								query_tree_walker(query, has_whole_row, &rti, QTW_IGNORE_RT_SUBQUERIES)))
-		join.reason = "it is read as whole rows, or is no right side of a join";
-	join.inner = copyObject(rte->subquery);
-	if (!prepare_lateral(&join, tables))
-	{
-		gpucol_reason_add(join.relid, "LATERAL", "%s", join.reason);
-		return false;
-	}
-	for (int i = list_length(rte->eref->colnames); i < list_length(join.columns); i++)
-		rte->eref->colnames = lappend(rte->eref->colnames,
-									  makeString(list_nth_node(TargetEntry, join.columns, i)->resname));
-	rte->subquery = join.inner;
-	rte->lateral = false;
-	*conditions = make_and_qual(*conditions, (Node *) make_ands_explicit(join.conditions));
-	return true;
 }

@@ -1,0 +1,347 @@
+/*-------------------------------------------------------------------------
+ *
+ * subquery_first.c
+ *	  Subqueries of first rows become joins.
+ *
+ * (SELECT e FROM b WHERE b.k = a.k ORDER BY s LIMIT 1) is joined with the first row of each key,
+ *
+ *		SELECT k, e, s FROM (SELECT k, e, s, row_number() OVER (PARTITION BY k ORDER BY s) n FROM b) WHERE n = 1
+ *
+ * and so is such a query behind LATERAL, of any number of rows, whose other columns stay where they are.
+ *
+ * Conditions may compare the first order column with something outer ("as of": AND b.s <= a.s ORDER BY
+ * s DESC LIMIT 1).  In the order of a key's rows each is false up to some row and true from there on,
+ * or the other way round, so all of them together are true of neighbours, the first of
+ * which is the one row that meets them where the row before it does not:
+ *
+ *		SELECT k, e, s, lag(s) OVER (PARTITION BY k ORDER BY s DESC) b FROM b WHERE s IS NOT NULL
+ *		ON k = a.k AND s <= a.s AND (b IS NULL OR NOT b <= a.s)
+ *
+ * Of rows that the order does not tell apart any may be the first, as ever.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/stratnum.h"
+#include "miscadmin.h"
+#include "nodes/makefuncs.h"
+#include "nodes/nodeFuncs.h"
+#include "optimizer/clauses.h"
+#include "optimizer/optimizer.h"
+#include "optimizer/tlist.h"
+#include "parser/parsetree.h"
+#include "rewrite/rewriteManip.h"
+#include "utils/fmgroids.h"
+#include "utils/lsyscache.h"
+
+#include "lower/harmless.h"
+#include "plan/reason.h"
+#include "planner/subquery.h"
+#include "planner/subquery_join.h"
+
+/* ---- the subquery ---- */
+
+int64
+gpucol_first_rows(const Query *query)
+{
+	const Const *limit = (const Const *) eval_const_expressions(NULL, query->limitCount);
+
+	if (limit == NULL || !IsA(limit, Const) || limit->constisnull || limit->consttype != INT8OID ||
+		query->limitOption != LIMIT_OPTION_COUNT || query->limitOffset != NULL ||
+		query->sortClause == NIL || query->distinctClause != NIL || query->hasAggs)
+		return 0;
+	return Max(DatumGetInt64(limit->constvalue), 0);
+}
+
+/* The column that rows are ordered by first. */
+static Expr *
+first_column(const Query *query)
+{
+	return get_sortgroupclause_tle(linitial(query->sortClause), query->targetList)->expr;
+}
+
+/* Is a comparison of the first order column by this order? */
+static bool
+is_by_order(const OpExpr *op, const Query *query)
+{
+	const SortGroupClause *sort = linitial_node(SortGroupClause, query->sortClause);
+	Oid			family;
+	Oid			type;
+	int16		strategy;
+
+	if (!equal(linitial(op->args), first_column(query)) ||
+		op->inputcollid != exprCollation(linitial(op->args)) ||
+		!get_ordering_op_properties(sort->sortop, &family, &type, &strategy))
+		return false;
+	strategy = get_op_opfamily_strategy(op->opno, family);
+	return strategy != InvalidStrategy && strategy != BTEqualStrategyNumber;
+}
+
+/* An expression that is not NULL. */
+static Node *
+make_not_null(Expr *expr, NullTestType type)
+{
+	NullTest   *test = makeNode(NullTest);
+
+	test->arg = copyObject(expr);
+	test->nulltesttype = type;
+	test->location = -1;
+	return (Node *) test;
+}
+
+bool
+gpucol_first_take_ordered(GpucolGroupedJoin *join, OpExpr *op, List **rest)
+{
+	GpucolReferences own;
+	GpucolReferences other;
+	Node	   *moved;
+
+	if (gpucol_first_rows(join->inner) == 0 || !gpucol_subquery_may_call(F_LAG_ANYELEMENT) ||
+		!IsA(op, OpExpr) || list_length(op->args) != 2 ||
+		!op_strict(op->opno) || !gpucol_harmless_function(op->opfuncid) || checkExprHasSubLink((Node *) op))
+		return false;
+	op = copyObject(op);
+	own = gpucol_subquery_references(linitial(op->args));
+	if (!own.own && OidIsValid(get_commutator(op->opno)))
+	{
+		CommuteOpExpr(op);
+		set_opfuncid(op);
+		own = gpucol_subquery_references(linitial(op->args));
+	}
+	other = gpucol_subquery_references(lsecond(op->args));
+	if (!own.own || own.outer || own.farther || other.own || !other.outer || other.farther ||
+		!gpucol_harmless_function(op->opfuncid) || !is_by_order(op, join->inner))
+		return false;
+	moved = gpucol_grouped_move_out(lsecond(op->args));
+	if (!gpucol_grouped_check_outer(join, moved))
+		return false;
+	if (join->ordered == NIL)
+		*rest = lappend(*rest, make_not_null(linitial(op->args), IS_NOT_NULL));
+	lsecond(op->args) = moved;
+	join->ordered = lappend(join->ordered, op);
+	return true;
+}
+
+/* ---- first rows ---- */
+
+/* How a column is sorted already, or NULL. */
+static const SortGroupClause *
+find_sorted(const TargetEntry *tle, List *sort)
+{
+	return tle->ressortgroupref == 0 ? NULL : get_sortgroupref_clause(tle->ressortgroupref, sort);
+}
+
+/* Have the subquery give the first row of each key. */
+static void
+take_first(GpucolGroupedJoin *join)
+{
+	Query	   *inner = join->inner;
+	List	   *sort = list_copy(join->groups);
+	ListCell   *lc;
+
+	foreach(lc, inner->sortClause)
+	{
+		SortGroupClause *clause = copyObject(lfirst_node(SortGroupClause, lc));
+		Expr	   *expr = get_sortgroupclause_tle(clause, inner->targetList)->expr;
+		TargetEntry *tle = gpucol_grouped_column(join, expr, "sort");
+		const SortGroupClause *before = find_sorted(tle, sort);
+
+		if (before != NULL && (before->eqop != clause->eqop || join->ordered != NIL))
+			join->reason = "it is sorted by a key in an order of its own";
+		if (before != NULL)
+			continue;
+		clause->tleSortGroupRef = tle->ressortgroupref = list_length(sort) + 1;
+		sort = lappend(sort, clause);
+	}
+	inner->distinctClause = join->groups;
+	inner->hasDistinctOn = join->groups != NIL;
+	inner->sortClause = sort;
+	inner->limitCount = NULL;
+	join->groups = NIL;
+}
+
+Node *
+gpucol_first_value(GpucolGroupedJoin *join, Node *value)
+{
+	Node	   *column = (Node *) gpucol_grouped_var(join, gpucol_grouped_column(join, (Expr *) value, "value"), true);
+
+	take_first(join);
+	return column;
+}
+
+/* Conditions of the order with a column in place of its first one. */
+static Expr *
+compare_column(const GpucolGroupedJoin *join, const TargetEntry *tle)
+{
+	List	   *result = NIL;
+	ListCell   *lc;
+
+	foreach(lc, join->ordered)
+	{
+		OpExpr	   *op = copyObject(lfirst_node(OpExpr, lc));
+
+		linitial(op->args) = gpucol_grouped_var(join, tle, false);
+		result = lappend(result, op);
+	}
+	return make_ands_explicit(result);
+}
+
+void
+gpucol_first_finish(GpucolGroupedJoin *join, int64 rows)
+{
+	TargetEntry *tle;
+	TargetEntry *before;
+	Node	   *none;
+
+	if (join->ordered == NIL)
+	{
+		if (rows > 1 || gpucol_subquery_may_number())
+			gpucol_subquery_number_rows(join->inner, rows);
+		return;
+	}
+	tle = gpucol_grouped_column(join, linitial(linitial_node(OpExpr, join->ordered)->args), "sort");
+	before = gpucol_subquery_keep_before(join->inner, tle->resno);
+	none = make_not_null((Expr *) gpucol_grouped_var(join, before, false), IS_NULL);
+	join->conditions = lappend(join->conditions, compare_column(join, tle));
+	join->conditions = lappend(join->conditions,
+							   make_orclause(list_make2(none, make_notclause(compare_column(join, before)))));
+	join->columns = join->inner->targetList;
+}
+
+/* ---- LATERAL ---- */
+
+/* Is a table of a query read as a whole row? */
+static bool
+has_whole_row(Node *node, Index *rti)
+{
+	if (node == NULL)
+		return false;
+	if (IsA(node, Var))
+		return ((Var *) node)->varno == (int) *rti && ((Var *) node)->varattno <= 0;
+	if (IsA(node, Query))
+		return query_tree_walker((Query *) node, has_whole_row, rti, 0);
+	return expression_tree_walker(node, has_whole_row, rti);
+}
+
+/* All tables and joins of a part of a FROM clause. */
+static Bitmapset *
+all_tables(Node *node)
+{
+	Bitmapset  *result = NULL;
+	ListCell   *lc;
+
+	check_stack_depth();
+	if (IsA(node, RangeTblRef))
+		return bms_make_singleton(((RangeTblRef *) node)->rtindex);
+	if (IsA(node, JoinExpr))
+	{
+		JoinExpr   *join = (JoinExpr *) node;
+
+		result = bms_union(all_tables(join->larg), all_tables(join->rarg));
+		return join->rtindex == 0 ? result : bms_add_member(result, join->rtindex);
+	}
+	foreach(lc, castNode(FromExpr, node)->fromlist)
+		result = bms_union(result, all_tables(lfirst(lc)));
+	return result;
+}
+
+/*
+ * The conditions of the join whose right side a table is, or of WHERE; NULL: neither.  They may
+ * refer to *tables beside it.
+ */
+static Node **
+find_conditions(Node *node, Index rti, Bitmapset **tables)
+{
+	Node	  **found = NULL;
+	ListCell   *lc;
+
+	check_stack_depth();
+	if (IsA(node, JoinExpr))
+	{
+		JoinExpr   *join = (JoinExpr *) node;
+
+		if (IsA(join->rarg, RangeTblRef) && ((RangeTblRef *) join->rarg)->rtindex == (int) rti)
+		{
+			*tables = all_tables(join->larg);
+			return join->jointype == JOIN_INNER || join->jointype == JOIN_LEFT ? &join->quals : NULL;
+		}
+		found = find_conditions(join->larg, rti, tables);
+		return found != NULL ? found : find_conditions(join->rarg, rti, tables);
+	}
+	if (!IsA(node, FromExpr))
+		return NULL;
+	foreach(lc, ((FromExpr *) node)->fromlist)
+	{
+		if (IsA(lfirst(lc), RangeTblRef) && lfirst_node(RangeTblRef, lc)->rtindex == (int) rti)
+		{
+			*tables = all_tables(node);
+			return &((FromExpr *) node)->quals;
+		}
+		if ((found = find_conditions(lfirst(lc), rti, tables)) != NULL)
+			return found;
+	}
+	return NULL;
+}
+
+/* Build the subquery of first rows, whose columns stay in front; false with a reason. */
+static bool
+prepare_lateral(GpucolGroupedJoin *join, Bitmapset *tables)
+{
+	ListCell   *lc;
+
+	foreach(lc, join->inner->targetList)
+	{
+		TargetEntry *tle = copyObject(lfirst_node(TargetEntry, lc));
+
+		tle->ressortgroupref = 0;
+		if (!tle->resjunk)
+			join->columns = lappend(join->columns, tle);
+	}
+	if (join->reason != NULL || !gpucol_grouped_conditions(join))
+		return false;
+	if (join->ordered != NIL && gpucol_first_rows(join->inner) > 1)
+		join->reason = "several rows are found by an order";
+	if (gpucol_first_rows(join->inner) > 1 && !gpucol_subquery_may_number())
+		join->reason = "the user may not number rows";
+	tables = bms_add_member(tables, join->rti);
+	if (!bms_is_subset(pull_varnos(NULL, (Node *) join->conditions), tables))
+		join->reason = "it refers to tables on no side of its join";
+	take_first(join);
+	return gpucol_grouped_is_separate(join);
+}
+
+bool
+gpucol_subquery_join_lateral(Query *query, Index rti)
+{
+	RangeTblEntry *rte = rt_fetch(rti, query->rtable);
+	GpucolGroupedJoin join = {.outer = query,.rti = rti};
+	Bitmapset  *tables = NULL;
+	Node	  **conditions = find_conditions((Node *) query->jointree, rti, &tables);
+	GpucolReferences found = gpucol_subquery_references((Node *) rte->subquery);
+	int64		rows = gpucol_first_rows(rte->subquery);
+
+	join.relid = gpucol_subquery_table(rte->subquery);
+	if (!OidIsValid(join.relid) || !found.own || rows == 0)
+		return false;
+	join.reason = gpucol_grouped_decline(rte->subquery, rows);
+	if (join.reason == NULL && (found.outer || found.farther))
+		join.reason = "it is correlated with more than the query around it";
+	if (join.reason == NULL && (conditions == NULL || rte->security_barrier ||
+								query_tree_walker(query, has_whole_row, &rti, QTW_IGNORE_RT_SUBQUERIES)))
+		join.reason = "it is read as whole rows, or is no right side of a join";
+	join.inner = copyObject(rte->subquery);
+	if (!prepare_lateral(&join, tables))
+	{
+		gpucol_reason_add(join.relid, "LATERAL", "%s", join.reason);
+		return false;
+	}
+	gpucol_first_finish(&join, rows);
+	for (int i = list_length(rte->eref->colnames); i < list_length(join.columns); i++)
+		rte->eref->colnames = lappend(rte->eref->colnames,
+									  makeString(list_nth_node(TargetEntry, join.columns, i)->resname));
+	rte->subquery = join.inner;
+	rte->lateral = false;
+	*conditions = make_and_qual(*conditions, (Node *) make_ands_explicit(join.conditions));
+	return true;
+}

@@ -1,0 +1,70 @@
+/*-------------------------------------------------------------------------
+ *
+ * subquery_join.h
+ *	  A subquery that becomes a join, in the making: subquery_scalar.c has the design,
+ *	  subquery_first.c does the same to first rows.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef GPUCOL_PLANNER_SUBQUERY_JOIN_H
+#define GPUCOL_PLANNER_SUBQUERY_JOIN_H
+
+#include "postgres.h"
+
+#include "nodes/parsenodes.h"
+
+/* The join in the making. */
+typedef struct GpucolGroupedJoin
+{
+	Query	   *outer;			/* the query that the subquery stands in */
+	Query	   *inner;			/* a copy of the subquery, grouped at the end */
+	Oid			relid;			/* for reasons */
+	Index		rti;			/* of the grouped subquery in the outer query, */
+	Index		join_rti;		/* and of the join */
+	List	   *columns;		/* TargetEntries of the grouped subquery */
+	List	   *groups;			/* SortGroupClauses of the keys */
+	List	   *equalities;		/* OpExprs of the subquery that make the keys */
+	List	   *conditions;		/* of the join, over the outer query's columns */
+	List	   *asked;			/* GpucolAsked, by key */
+	List	   *ordered;		/* OpExprs with the first column of its order on their left, and
+								 * something of the outer query on their right */
+	const char *reason;			/* why not, or NULL */
+} GpucolGroupedJoin;
+
+/* The grouped subquery's column that has an expression's values, made if there is none. */
+extern TargetEntry *gpucol_grouped_column(GpucolGroupedJoin *join, Expr *expr, const char *name);
+
+/* ... as the outer query sees it; `above` the join, which may make it NULL. */
+extern Var *gpucol_grouped_var(const GpucolGroupedJoin *join, const TargetEntry *tle, bool above);
+
+/* An expression over the outer query's columns, as that query has it. */
+extern Node *gpucol_grouped_move_out(Node *node);
+
+/* May the outer query compute this for all its rows?  Else the reason is kept. */
+extern bool gpucol_grouped_check_outer(GpucolGroupedJoin *join, Node *moved);
+
+/* Sort all conditions of the subquery's WHERE: they stay there, or become the join's. */
+extern bool gpucol_grouped_conditions(GpucolGroupedJoin *join);
+
+/* Is the subquery, with the columns and groups that it has now, one that may stand alone? */
+extern bool gpucol_grouped_is_separate(GpucolGroupedJoin *join);
+
+/* Why a subquery of this form stays, or NULL; as first rows it may give `most`. */
+extern const char *gpucol_grouped_decline(Query *query, int64 most);
+
+/* Of how many first rows of an order a query is; 0: it is none. */
+extern int64 gpucol_first_rows(const Query *query);
+
+/*
+ * Is a condition of a query of first rows one of its first order column and something outer?  It is
+ * among join->ordered then, and `rest` has a condition more that stays in the subquery.
+ */
+extern bool gpucol_first_take_ordered(GpucolGroupedJoin *join, OpExpr *op, List **rest);
+
+/* Have the subquery give the first row of each key; the value, which is NULL where there is no row. */
+extern Node *gpucol_first_value(GpucolGroupedJoin *join, Node *value);
+
+/* ... by window functions, when all else is done. */
+extern void gpucol_first_finish(GpucolGroupedJoin *join, int64 rows);
+
+#endif							/* GPUCOL_PLANNER_SUBQUERY_JOIN_H */

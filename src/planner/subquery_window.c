@@ -1,0 +1,138 @@
+/*-------------------------------------------------------------------------
+ *
+ * subquery_window.c
+ *	  DISTINCT ON by window functions.
+ *
+ * PostgreSQL sorts all rows to find the first of each key.  GpucolWindow keeps few rows of each
+ * partition, so the rows are numbered and the first taken:
+ *
+ *		SELECT DISTINCT ON (k) k, e FROM b ORDER BY k, s
+ *	->	SELECT k, e FROM (SELECT k, e, s, row_number() OVER (PARTITION BY k ORDER BY s) AS number FROM b)
+ *		WHERE number <= 1 ORDER BY k, s
+ *
+ * WITH queries, ORDER BY and LIMIT stay above.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "catalog/pg_type.h"
+#include "nodes/makefuncs.h"
+#include "nodes/nodeFuncs.h"
+#include "optimizer/clauses.h"
+#include "optimizer/optimizer.h"
+#include "optimizer/tlist.h"
+#include "utils/fmgroids.h"
+#include "utils/lsyscache.h"
+
+#include "planner/subquery.h"
+
+/* The operator <= of bigint. */
+#define INT8_LESS_EQUAL	414
+
+bool
+gpucol_subquery_may_number(void)
+{
+	return gpucol_subquery_may_call(F_ROW_NUMBER) && gpucol_subquery_may_call(F_INT8LE);
+}
+
+/* A clause that has the partitions and the order of a query's DISTINCT ON. */
+static WindowClause *
+make_clause(const Query *query)
+{
+	WindowClause *clause = makeNode(WindowClause);
+	ListCell   *lc;
+
+	clause->partitionClause = copyObject(query->distinctClause);
+	foreach(lc, query->sortClause)
+	{
+		SortGroupClause *sort = lfirst_node(SortGroupClause, lc);
+
+		if (get_sortgroupref_clause_noerr(sort->tleSortGroupRef, query->distinctClause) == NULL)
+			clause->orderClause = lappend(clause->orderClause, copyObject(sort));
+	}
+	clause->frameOptions = FRAMEOPTION_DEFAULTS;
+	clause->winref = list_length(query->windowClause) + 1;
+	return clause;
+}
+
+/* Give a query a column more, of a window function over such a clause. */
+static TargetEntry *
+add_function(Query *query, WindowClause *clause, Oid function, Oid type, List *args, const char *name)
+{
+	WindowFunc *func = makeNode(WindowFunc);
+	TargetEntry *tle = makeTargetEntry((Expr *) func, list_length(query->targetList) + 1, pstrdup(name), false);
+
+	func->winfnoid = function;
+	func->wintype = type;
+	func->args = args;
+	if (args != NIL)
+		func->wincollid = func->inputcollid = exprCollation(linitial(args));
+	func->winref = clause->winref;
+	func->location = -1;
+	query->windowClause = lappend(list_copy(query->windowClause), clause);
+	query->hasWindowFuncs = true;
+	query->targetList = lappend(query->targetList, tle);
+	return tle;
+}
+
+/* A query's list as columns of the query below, and as what the query itself reads of these. */
+static List *
+move_columns(Query *query)
+{
+	List	   *columns = NIL;
+	ListCell   *lc;
+
+	foreach(lc, query->targetList)
+	{
+		TargetEntry *tle = lfirst_node(TargetEntry, lc);
+		TargetEntry *column = flatCopyTargetEntry(tle);
+
+		column->resjunk = false;
+		if (column->resname == NULL)
+			column->resname = pstrdup("value");
+		columns = lappend(columns, column);
+		tle->expr = (Expr *) makeVarFromTargetEntry(1, column);
+	}
+	return columns;
+}
+
+void
+gpucol_subquery_number_rows(Query *query, int64 most)
+{
+	WindowClause *clause = make_clause(query);
+	Query	   *below = gpucol_subquery_below(query, move_columns(query));
+	TargetEntry *number = add_function(below, clause, F_ROW_NUMBER, INT8OID, NIL, "number");
+	Expr	   *first = make_opclause(INT8_LESS_EQUAL, BOOLOID, false,
+									  (Expr *) makeVarFromTargetEntry(1, number),
+									  (Expr *) makeConst(INT8OID, -1, InvalidOid, sizeof(int64), Int64GetDatum(most),
+														 false, FLOAT8PASSBYVAL), InvalidOid, InvalidOid);
+
+	set_opfuncid((OpExpr *) first);
+	gpucol_subquery_read(query, below, "numbered", list_make1(first));
+	query->distinctClause = query->windowClause = NIL;
+	query->hasDistinctOn = query->hasWindowFuncs = false;
+}
+
+bool
+gpucol_subquery_distinct(Query *query)
+{
+	if (!query->hasDistinctOn || query->hasTargetSRFs || query->rowMarks != NIL ||
+		query->setOperations != NULL || !gpucol_subquery_may_number() || !OidIsValid(gpucol_subquery_table(query)) ||
+		contain_volatile_functions((Node *) query->targetList))
+		return false;
+	gpucol_subquery_number_rows(query, 1);
+	return true;
+}
+
+TargetEntry *
+gpucol_subquery_keep_before(Query *query, AttrNumber ordered)
+{
+	Expr	   *expr = copyObject(list_nth_node(TargetEntry, query->targetList, ordered - 1)->expr);
+	TargetEntry *result = add_function(query, make_clause(query), F_LAG_ANYELEMENT, exprType((Node *) expr),
+									   list_make1(expr), "before");
+
+	query->distinctClause = query->sortClause = NIL;
+	query->hasDistinctOn = false;
+	return result;
+}
