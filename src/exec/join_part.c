@@ -152,25 +152,24 @@ gpucol_join_part_build(GpucolExec *exec, int table, bool wanted)
 	if (joins->turns[table].nparts == 1)
 		begin_whole(exec, build);
 	build->exec.unlimited = false;
-	while ((status = make_part(exec, table, wanted)) == GPUCOL_OUT_OF_MEMORY)
+	while ((status = make_part(exec, table, wanted)) == GPUCOL_OUT_OF_MEMORY &&
+		   !build->exec.unlimited)
 	{
-		if (!build->exec.unlimited && !halve_parts(exec, table))
+		if (!halve_parts(exec, table))
 		{
 			if (!is_final(exec))
-				return status;
+				break;
 			build->exec.unlimited = true;
 		}
-		else if (build->exec.unlimited)
-			return status;
 		keep_rows(&build->exec);
 		gpucol_run_end(&build->exec);
 		build->exec.fallback = NULL;
 	}
-	if (status != GPUCOL_OK)
-		return status;
-	count_part(joins, table);
+	if (status == GPUCOL_OK)
+		count_part(joins, table);
+	/* also of a run that failed, since the node may begin again with fewer groups */
 	gpucol_run_end(&build->exec);
-	return GPUCOL_OK;
+	return status;
 }
 
 /* Make the part of a table that is its turn, and the first of those before it. */
