@@ -4,8 +4,9 @@
  *	  Fetching single rows by TID, for indexes, triggers and row locks.
  *
  * Delta TIDs are heap's affair.  For a segment row the directory is asked under
- * the caller's own snapshot: for the first few rows of an index scan by index
- * probes, then by a view of the whole directory that the scan keeps.  Rows that an MVCC
+ * the caller's own snapshot: for the first rows of an index scan by index
+ * probes, then by a view of the whole directory that the scan keeps: after a few rows where the
+ * session knows the directory, else when the probes have cost about what reading it will.  Rows that an MVCC
  * snapshot sees go undecoded into slots (slot.c).
  *
  * Rows that another session has buffered but not written are known by their
@@ -38,8 +39,10 @@
 #include "columnar/writer.h"
 #include "compat.h"
 
-/* Segment rows that an index scan fetches by probes before it reads the view. */
+/* Segment rows that an index scan fetches by probes before it looks for a view that is kept, */
 #define PROBED_FETCHES	4
+/* and before it reads one: so many as the directory has pages, but not more than these. */
+#define MOST_PROBES		256
 
 /* Segments whose deletions an index scan keeps. */
 #define OPEN_SEGMENTS	32
@@ -59,6 +62,7 @@ typedef struct GpucolIndexFetch
 	CommandId	curcid;			/* ... and its command then */
 	GpucolView *view;
 	int			nfetched;
+	int			nprobes;		/* of these by probes; 0 = not decided */
 	int			next;			/* of segments[] to be replaced */
 	FetchSegment *segments;		/* OPEN_SEGMENTS; NULL until needed */
 } GpucolIndexFetch;
@@ -662,6 +666,16 @@ open_segment(GpucolIndexFetch *fetch, const GpucolViewSegment *segment)
 	return open;
 }
 
+/* Have the scan keep a view of its MVCC snapshot. */
+static void
+keep_view(GpucolIndexFetch *fetch, GpucolView *view, Snapshot snapshot)
+{
+	fetch->segments = palloc0(OPEN_SEGMENTS * sizeof(FetchSegment));
+	fetch->view = view;
+	fetch->snapshot = snapshot;
+	fetch->curcid = snapshot->curcid;
+}
+
 /* Fetch through the view that the scan keeps of its MVCC snapshot. */
 static bool
 fetch_by_view(GpucolIndexFetch *fetch, uint64 row_number, Snapshot snapshot,
@@ -675,10 +689,7 @@ fetch_by_view(GpucolIndexFetch *fetch, uint64 row_number, Snapshot snapshot,
 		fetch->curcid != snapshot->curcid)
 	{
 		forget_segments(fetch);
-		fetch->segments = palloc0(OPEN_SEGMENTS * sizeof(FetchSegment));
-		fetch->view = gpucol_view_peek(rel, snapshot);
-		fetch->snapshot = snapshot;
-		fetch->curcid = snapshot->curcid;
+		keep_view(fetch, gpucol_view_peek(rel, snapshot), snapshot);
 	}
 	open = find_open(fetch, row_number);
 	if (open == NULL)
@@ -700,6 +711,51 @@ fetch_by_view(GpucolIndexFetch *fetch, uint64 row_number, Snapshot snapshot,
 	return true;
 }
 
+/*
+ * After some probes: take the view that the session has kept, or decide how many probes come
+ * before the directory is read.  A key that is updated and packed again and again has
+ * many entries, and then the directory changes all the time.
+ */
+static void
+decide_probes(GpucolIndexFetch *fetch, Snapshot snapshot)
+{
+	Relation	rel = fetch->heap.xs_base.rel;
+	GpucolView *view = gpucol_view_peek_kept(rel, snapshot);
+	GpucolDirectory dir;
+
+	fetch->nprobes = PROBED_FETCHES;
+	if (view != NULL)
+	{
+		keep_view(fetch, view, snapshot);
+		return;
+	}
+	if (!gpucol_directory_open(&dir, rel, AccessShareLock))
+		return;
+	fetch->nprobes = (int) Max(PROBED_FETCHES, Min(RelationGetNumberOfBlocks(dir.toast), MOST_PROBES));
+	gpucol_directory_close(&dir);
+}
+
+/* Is a row to be fetched by a probe? */
+static bool
+is_probed(GpucolIndexFetch *fetch, Snapshot snapshot)
+{
+	MemoryContext old;
+
+	if (!IsMVCCSnapshot(snapshot) || fetch->nfetched < PROBED_FETCHES)
+		return true;
+	if (fetch->context == NULL)
+		fetch->context = AllocSetContextCreate(GetMemoryChunkContext(fetch),
+											   "gpucol index fetch",
+											   ALLOCSET_DEFAULT_SIZES);
+	if (fetch->nprobes == 0)
+	{
+		old = MemoryContextSwitchTo(fetch->context);
+		decide_probes(fetch, snapshot);
+		MemoryContextSwitchTo(old);
+	}
+	return fetch->nfetched < fetch->nprobes;
+}
+
 /* Fetch a segment row for an index scan. */
 static bool
 fetch_segment_row(GpucolIndexFetch *fetch, uint64 row_number, Snapshot snapshot,
@@ -708,15 +764,11 @@ fetch_segment_row(GpucolIndexFetch *fetch, uint64 row_number, Snapshot snapshot,
 	MemoryContext old;
 	bool		found;
 
-	if (!IsMVCCSnapshot(snapshot) || fetch->nfetched < PROBED_FETCHES)
+	if (is_probed(fetch, snapshot))
 	{
 		fetch->nfetched++;
 		return gpucol_fetch_row(fetch->heap.xs_base.rel, row_number, snapshot, slot);
 	}
-	if (fetch->context == NULL)
-		fetch->context = AllocSetContextCreate(GetMemoryChunkContext(fetch),
-											   "gpucol index fetch",
-											   ALLOCSET_DEFAULT_SIZES);
 	ExecClearTuple(slot);
 	old = MemoryContextSwitchTo(fetch->context);
 	found = fetch_by_view(fetch, row_number, snapshot, slot);

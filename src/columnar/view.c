@@ -145,8 +145,9 @@ open_for_view(const GpucolView *view, GpucolDirectory *dir)
 	return true;
 }
 
+/* Read the directory, or, if only a kept copy of it will do, find that. */
 static GpucolView *
-open_view(Relation table, Snapshot snapshot, bool peek)
+open_view(Relation table, Snapshot snapshot, bool peek, bool kept)
 {
 	GpucolView *view = palloc0(sizeof(GpucolView));
 	GpucolDirectory dir;
@@ -159,6 +160,12 @@ open_view(Relation table, Snapshot snapshot, bool peek)
 		return view;
 	if (!gpucol_view_cache_find(view, &dir))
 	{
+		if (kept)
+		{
+			gpucol_directory_close(&dir);
+			pfree(view);
+			return NULL;
+		}
 		read_segments(view, &dir);
 		check_segments(view, &dir);
 		if (view->nsegments > 0 && snapshot != SnapshotAny)
@@ -173,13 +180,19 @@ open_view(Relation table, Snapshot snapshot, bool peek)
 GpucolView *
 gpucol_view_open(Relation table, Snapshot snapshot)
 {
-	return open_view(table, snapshot, false);
+	return open_view(table, snapshot, false, false);
 }
 
 GpucolView *
 gpucol_view_peek(Relation table, Snapshot snapshot)
 {
-	return open_view(table, snapshot, true);
+	return open_view(table, snapshot, true, false);
+}
+
+GpucolView *
+gpucol_view_peek_kept(Relation table, Snapshot snapshot)
+{
+	return open_view(table, snapshot, true, true);
 }
 
 const GpucolViewSegment *

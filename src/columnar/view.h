@@ -62,6 +62,9 @@ extern GpucolView *gpucol_view_open(Relation table, Snapshot snapshot);
  */
 extern GpucolView *gpucol_view_peek(Relation table, Snapshot snapshot);
 
+/* The same where the session has it from an earlier reading; else NULL. */
+extern GpucolView *gpucol_view_peek_kept(Relation table, Snapshot snapshot);
+
 /* The segment that holds a row number, or NULL. */
 extern const GpucolViewSegment *gpucol_view_find(const GpucolView *view,
 												 uint64 row_number);
