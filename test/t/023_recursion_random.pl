@@ -84,6 +84,16 @@ sub joins
 		$from .= ' LEFT JOIN (e1 u JOIN n w ON w.id = u.' . pick('a', 'b') . ') ON u.' . pick('a', 'b') . ' = ' . pick(@scope) . pick('', ' AND w.id <> r.x');
 		push @scope, 'u.b', 'w.id';
 	}
+	# functions that return rows, of columns to their left
+	for my $i (1 .. pick(0, 0, 0, 1, 1, 2))
+	{
+		my ($x, $y) = (pick(@scope), pick(@scope));
+		my $call = pick("unnest(ARRAY[$x, $y, 7])", "generate_series(least($x, 20)::int, least($y, 20)::int)", "generate_series(1, ($x)::int % 4)", "unnest(CASE WHEN $x > 3 THEN ARRAY[$y, NULL] END)",
+			"jsonb_array_elements_text(jsonb_build_array($x, 2)) AS g$i(w), LATERAL (SELECT (g$i.w || '')::int)", "string_to_table(repeat('3 ', $i), ' ') AS g$i(w), LATERAL (SELECT length(g$i.w) + 2)",
+			"(SELECT e.b + 1 FROM e1 e WHERE e.a = $x ORDER BY e.b, e.a LIMIT 2)");
+		$from .= pick(", LATERAL $call AS f$i(v)", " CROSS JOIN LATERAL $call AS f$i(v)", $call =~ / AS / ? " CROSS JOIN LATERAL $call AS f$i(v)" : " LEFT JOIN LATERAL $call AS f$i(v) ON true");
+		push @scope, "f$i.v";
+	}
 	return ($from, @scope);
 }
 
@@ -98,11 +108,14 @@ sub make_query
 	my @columns = qw(x y);
 
 	@targets = map { "($_)::int" } @targets;
+	$targets[0] = pick("unnest(ARRAY[$targets[0], $targets[1]])", "generate_series($targets[0], least($targets[0] + 2, 15))", "unnest(ARRAY[$targets[0], 5]) % 9") if between(1, 8) == 1;
 	if ($extra)
 	{
 		push @columns, 'v';
 		push @seeds, "(SELECT max($extra) FROM n WHERE id = e1.a)";
-		push @targets, pick('r.v', $extra eq 't' && $all ? "r.v || 'z'" : 'r.v');
+		# numbers of which equal ones look different come up on the way
+		push @targets, $extra eq 'k' ? pick('r.v', 'r.v', 'round(r.v / 2, 1)', 'greatest(r.v, 1.00)', 'r.v * 1.0', 'CASE WHEN r.x > 4 THEN 1.000 ELSE r.v END', 'abs(r.v - 3)') :
+			pick('r.v', $all ? "r.v || 'z'" : 'r.v');
 	}
 	if ($all)
 	{
