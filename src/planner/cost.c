@@ -72,7 +72,7 @@
 #define LOOKUPS_RISKED		500.0
 
 /* A row of a plan as engines take it. */
-#define TAKE_OPERATORS		4.0
+#define TAKE_OPERATORS		1.0
 
 /* Window functions: taking a row, a row's part in a sort, and in a function. */
 #define WINDOW_TAKE_OPERATORS	1.0

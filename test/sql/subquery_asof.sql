@@ -69,5 +69,24 @@ ANALYZE sa_many;
 SET gpucol.pushdown = require;
 SELECT b.l, count(*), sum(id) FROM sa_many JOIN (VALUES ('low', 0, 50), ('mid', 50, 200), ('high', 200, 1000)) b(l, lo, hi) ON price >= lo AND price < hi GROUP BY 1 ORDER BY 1;
 RESET gpucol.pushdown;
-DROP TABLE sa_heap, sa_packed, sa_ev_heap, sa_ev_packed, sa_many;
+-- EXISTS with one condition that orders asks for the greatest value of each key, where that is cheaper than looking at pairs.
+CREATE TABLE sa_o USING gpucol AS SELECT i AS id, i * 79 % 50 AS k, i * 31 % 40000 AS t FROM generate_series(1, 20000) i;
+CREATE TABLE sa_i USING gpucol AS SELECT i AS id, i * 77 % 60 AS k, i * 17 % 20000 AS t FROM generate_series(1, 20000) i;
+CREATE TABLE sa_o_heap AS SELECT * FROM sa_o;
+CREATE TABLE sa_i_heap AS SELECT * FROM sa_i;
+ANALYZE sa_o, sa_i, sa_o_heap, sa_i_heap;
+EXPLAIN (COSTS OFF) SELECT count(*), sum(id) FROM sa_o o WHERE EXISTS (SELECT FROM sa_i i WHERE i.k = o.k AND i.t > o.t);
+SELECT count(*), sum(id) FROM sa_o o WHERE EXISTS (SELECT FROM sa_i i WHERE i.k = o.k AND i.t > o.t);
+SELECT count(*), sum(id) FROM sa_o_heap o WHERE EXISTS (SELECT FROM sa_i_heap i WHERE i.k = o.k AND i.t > o.t);
+-- The rows of any plan flow through joins and are grouped by the engine, here those of a partition that is no gpucol table.
+CREATE TABLE sa_part (id int, k int, t int) PARTITION BY RANGE (id);
+CREATE TABLE sa_part_1 PARTITION OF sa_part FOR VALUES FROM (0) TO (10000) USING gpucol;
+CREATE TABLE sa_part_2 PARTITION OF sa_part FOR VALUES FROM (10000) TO (30000) USING heap;
+INSERT INTO sa_part SELECT * FROM sa_o;
+CREATE TABLE sa_dim USING gpucol AS SELECT i AS k, i % 3 AS g FROM generate_series(0, 59) i;
+ANALYZE sa_part, sa_dim;
+EXPLAIN (COSTS OFF) SELECT g, count(*), sum(t) FROM sa_part JOIN sa_dim USING (k) GROUP BY g ORDER BY g;
+SELECT g, count(*), sum(t) FROM sa_part JOIN sa_dim USING (k) GROUP BY g ORDER BY g;
+SELECT k % 3 AS g, count(*), sum(t) FROM sa_o_heap GROUP BY 1 ORDER BY 1;
+DROP TABLE sa_heap, sa_packed, sa_ev_heap, sa_ev_packed, sa_many, sa_o, sa_i, sa_o_heap, sa_i_heap, sa_part, sa_dim;
 DROP FUNCTION sa_check;
