@@ -71,6 +71,10 @@ CREATE FUNCTION note_one(told int, value bool) RETURNS int LANGUAGE plpgsql IMMU
 CREATE FUNCTION note_all(told int) RETURNS text LANGUAGE plpgsql SECURITY DEFINER STABLE AS 'BEGIN IF told % 7 = 6 THEN RAISE ''defined by %'', current_user; END IF; RETURN told || current_user; END';
 ALTER FUNCTION note_all(int) OWNER TO definer;
 CREATE AGGREGATE noted_by(bool) (SFUNC = note_one, STYPE = int, INITCOND = '0', FINALFUNC = note_all);
+-- tells of, or refuses, values that only hidden rows have (hide())
+CREATE FUNCTION judged(x int) RETURNS bool LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE COST 0.0001 AS 'BEGIN PERFORM public.tell(true, x::text) WHERE x / 7770000 = 1; RETURN x % 3 = 0; END';
+CREATE FUNCTION judged(x text) RETURNS bool LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS 'BEGIN PERFORM public.tell(true, x) WHERE x LIKE ''%secret%''; RETURN length(x) % 2 = 0; END';
+CREATE FUNCTION judged_hard(x text) RETURNS bool LANGUAGE plpgsql STABLE PARALLEL SAFE AS 'BEGIN PERFORM public.refuse(x) WHERE x LIKE ''%secret%''; RETURN length(x) % 2 = 0; END';
 CREATE FUNCTION as_pair(text) RETURNS public.pair LANGUAGE plpgsql IMMUTABLE AS $$ BEGIN PERFORM public.tell($1 LIKE '%secret%', $1); RETURN ROW(length($1), $1)::public.pair; END $$;
 CREATE CAST (text AS public.pair) WITH FUNCTION as_pair(text);
 SQL
@@ -179,6 +183,76 @@ sub shown
 	return $e;
 }
 
+# A condition that says nothing of rows: it raises an error for the values alone that hide() gives to
+# hidden and deleted ones, or tells of them.  Of one column, so that it may be tested once per value.
+sub natural
+{
+	my ($alias) = @_;
+
+	return pick("1 / (A.i4 / 7770000 - 1) > -5", "sqrt(abs(A.i4 / 7770000 - 1) - 0.5) < 100", "ln(abs(A.i4 / 7770000 - 1)::numeric) < 3", "mod(100, abs(A.i4 / 7770000 - 1)) < 50", "chr(abs(A.i4 / 7770000 - 1)) <> 'a'", "public.judged(A.i4)", "A.i4::text !~ CASE A.i4 / 7770000 WHEN 1 THEN '(' ELSE '7' END",
+		"to_char(make_date(2020, 13 - 12 * least(1, abs(A.i4 / 7770000 - 1)), 1), 'YYYY') = '2020'", "(A.i4 - 7770000 + 2147000000 * (1 - least(1, abs(A.i4 / 7770000 - 1))))::int2 IS NULL OR true", "(7770000 / (A.i4 / 7770000 - 1)) IN (7770000, -7770000)",
+		"A.s LIKE '%secret\\'", "A.s NOT LIKE '%secret%\\'", "A.s ILIKE '%SECRET\\'", "A.s NOT ILIKE '%sEcret%\\'", "A.s LIKE ANY (ARRAY['w%', '%secret\\'])", "A.s NOT LIKE ALL (ARRAY['%3', '%secret%\\', 'A%'])", "A.s ILIKE ANY (ARRAY['%SECRET\\', 'W%'])", "A.s NOT ILIKE ANY (ARRAY['%a%', '%SECRET%\\'])",
+		"split_part(A.s, 'd', 1 - sign(strpos(A.s, 'secret'))::int) <> 'wor'", "split_part(A.s, ' ', 2) = CASE WHEN A.s ~ 'secret' THEN chr(length(A.s) - length(A.s)) ELSE '3' END", "strpos(A.s, 'd') > 10 / (1 - least(1, strpos(A.s, 'secret')))", "left(A.s, 3) = substr(A.s, 1, 3 - 9 * least(1, strpos(A.s, 'secret')))",
+		"A.s ~ CASE WHEN A.s LIKE '%secret%' THEN '[' ELSE 'o' END", "upper(A.s) LIKE '%SECRET\\'", "replace(A.s, 'e', 'E') LIKE 'sEcrEt%\\' OR A.s < 'v'", "(A.s || ' x') LIKE '%secret\\'", "public.judged(A.s)", "public.judged_hard(A.s)", "regexp_replace(A.s, '[0-9]', CASE WHEN A.s ~ 'secret' THEN public.refuse(A.s) ELSE 'x' END) > 'm'", "similar_to_escape(A.s, 'xy') IS NULL OR A.s SIMILAR TO 'w%'") =~ s/\bA\./$alias./gr;
+}
+
+# Conditions over one column that raise nothing, of which engines compute few.
+sub odd_test
+{
+	my ($t, $alias) = @_;
+	my %of = (ts => [ "to_char(A, 'YYYY') = '2020'", "to_char(A, 'Dy') ~ 'S'" ], d => [ "to_char(A, 'YYYY-MM') < '2020-06'" ], n2 => [ "sqrt(abs(A)) > 2", "scale(A) = 2" ], f8 => [ "sqrt(abs(A)) > 2", "cbrt(A) < 1" ], u => [ "A::text LIKE '%a'" ], iv => [ "justify_hours(A) > interval '2 days'" ], e => [ "A::text = 'ok'" ], sc => [ "A ILIKE '%a'", "md5(A) < '8'" ], v => [ "split_part(A, '1', 1) = 'v'", "A LIKE ANY (ARRAY['v%', '%x'])" ],
+		s => [ "A ILIKE 'W%'", "split_part(A, ' ', 2) = '3'", "strpos(A, 'd') > 3", "A LIKE ANY (ARRAY['w%', '%A'])", "A NOT ILIKE ALL (ARRAY['W%1', '%e%'])", "md5(A) > '7'", "A ~* '^w.*[3-5]\$'" ], i4 => [ "sqrt(abs(A::float8)) > 20", "to_char(A, '999') ~ '4'", "factorial(abs(A % 5)) > 3" ]);
+	my $column = pick(grep { $has{$t}{$_} } sort keys %of);
+
+	return pick(@{ $of{$column} }) =~ s/\bA\b(?!')/$alias.$column/gr;
+}
+
+# Conditions that a host tests per value, in every place of a query.
+sub natural_query
+{
+	my ($t, $u, $where) = @_;
+	my ($n, $m, $odd) = (natural('x'), natural('x'), odd_test($t, 'x'));
+	my $both = pick($n, "$n AND $odd", "$odd AND $n", "($odd OR $n)", "NOT ($n)", "($n) IS NOT TRUE", "CASE WHEN $odd THEN $n ELSE $m END");
+	my $k = pick(qw(s i4 i2 id));
+	my ($of_key) = grep { my $n = $_; my @used = $n =~ /\bx\.(\w+)/g; !grep { $_ ne $k } @used } map { natural('x') } 1 .. 30;
+
+	$of_key //= 'count(*) > 1';
+	return pick("SELECT x.id FROM $t x WHERE $both", "SELECT count(*), sum(x.id::int8), max(x.id) FROM $t x WHERE $both", "SELECT count(*), sum(x.id::int8) FROM $t x WHERE $both", "SELECT x.$k AS k, count(*), min(x.id) FROM $t x WHERE $both GROUP BY 1", "SELECT x.$k AS k, count(*) FROM $t x WHERE $n GROUP BY 1",
+		"SELECT ($both) AS k, count(*), max(x.id) FROM $t x $where GROUP BY 1", "SELECT x.i2 AS k, count(*) FILTER (WHERE $n), sum(CASE WHEN $both THEN x.id END) FROM $t x $where GROUP BY 1", "SELECT count(*) FILTER (WHERE $both), count(DISTINCT CASE WHEN $n THEN x.s END) FROM $t x $where", "SELECT x.$k AS k, count(*), sum(x.id::int8) FROM $t x $where GROUP BY 1 HAVING $of_key",
+		"SELECT x.id FROM $t x JOIN $u y ON x.id = y.id AND " . natural('y') . " WHERE $both", "SELECT x.id, y.id AS j FROM $t x LEFT JOIN $u y ON x.id = y.id AND $n AND " . odd_test($u, 'y'), "SELECT x.i2, count(*) FROM $t x JOIN $u y ON x.id = y.id WHERE $both AND " . natural('y') . " GROUP BY 1", "SELECT DISTINCT x.$k FROM $t x WHERE $both",
+		"SELECT x.id, ($both) AS e FROM $t x $where", "SELECT id FROM (SELECT x.id FROM $t x WHERE $both ORDER BY " . pick('x.i4', 'x.s COLLATE "C"', "($n)") . ", x.id, x::text COLLATE \"C\" LIMIT " . between(1, 30) . ') q', "SELECT x.id, rank() OVER (PARTITION BY ($n) ORDER BY x.id) AS r FROM $t x WHERE $odd", "SELECT x.id FROM $t x WHERE " . pick('', 'NOT ') . "EXISTS (SELECT FROM $u y WHERE y.id = x.id AND " . natural('y') . ") AND $both");
+}
+
+# Comparisons of a row with those of a subquery: by order, with ALL and ANY, and of several columns.
+sub compared
+{
+	my ($u) = @_;
+	my $order = pick('<', '<=', '>', '>=', '<>');
+	my $c = pick(qw(i4 i2 s id));
+	my $key = pick('y.id = x.id', 'y.i2 = x.i2', 'y.s = x.s', 'y.id % 20 = ' . between(0, 9), 'y.id % 30 = 4 AND y.i2 = x.i2');
+	my $rest = pick('', ' AND ' . leaky('bool', $u, 'y'), ' AND ' . natural('y'), ' AND ' . predicate(1, $u, 'y'), " AND y.$c IS NOT NULL", ' AND ' . odd_test($u, 'y'));
+	my $value = chance(0.15) && $c ne 's' ? leaky('int', $u, 'y') : "y.$c";
+
+	return pick("EXISTS (SELECT FROM $u y WHERE $key AND y.$c $order x.$c$rest)", "NOT EXISTS (SELECT FROM $u y WHERE $key AND x.$c $order y.$c$rest)", "x.$c $order ALL (SELECT $value FROM $u y WHERE $key$rest)", "x.$c $order ANY (SELECT $value FROM $u y WHERE $key$rest)", "(x.$c $order ALL (SELECT y.$c FROM $u y WHERE $key$rest)) IS NULL",
+		"(x.id, x.i2) NOT IN (SELECT y.id, y.i2 FROM $u y WHERE " . pick('true', 'y.i2 IS NOT NULL', $key) . "$rest)", "(x.i2, x.$c) NOT IN (SELECT y.i2, $value FROM $u y WHERE y.id % 9 = 2$rest)", "(x.i4, x.s) IN (SELECT y.i4, y.s FROM $u y WHERE " . pick('true', $key) . "$rest)", "(x.id, x.$c) <> ALL (SELECT y.id, y.$c FROM $u y WHERE true$rest)");
+}
+
+# Subqueries that are executed for groups: in HAVING and beside GROUP BY.
+sub group_tested_query
+{
+	my ($t, $u, $given) = @_;
+	my $where = few($given);
+	my $k = pick(qw(i2 s i4));
+	my $order = pick('<', '<=', '>', '>=', '<>', '=');
+	my $rest = sub { return pick('', ' AND ' . leaky('bool', $u, 'y'), ' AND ' . natural('y'), ' AND ' . odd_test($u, 'y')); };
+	my $value = pick("(SELECT max(y.id) FROM $u y WHERE y.$k = x.$k" . $rest->() . ')', "(SELECT count(*) FROM $u y WHERE y.$k = x.$k AND y.id > min(x.id)" . $rest->() . ')', "(SELECT " . leaky('int', $u, 'y') . " FROM $u y WHERE y.id = max(x.id)" . $rest->() . " ORDER BY y.id, y::text COLLATE \"C\" LIMIT 1)", "(SELECT sum(y.id::int8) FROM $u y WHERE y.$k = x.$k" . $rest->() . ") + count(*)",
+		"EXISTS (SELECT FROM $u y WHERE y.$k = x.$k" . $rest->() . ')', "x.$k IN (SELECT y.$k FROM $u y WHERE true" . $rest->() . ')', "max(x.id) $order ALL (SELECT y.id FROM $u y WHERE y.$k = x.$k" . $rest->() . ')');
+	my $having = pick('', "EXISTS (SELECT FROM $u y WHERE y.$k = x.$k AND y.id $order max(x.id)" . $rest->() . ')', "count(*) $order (SELECT count(*) FROM $u y WHERE y.$k = x.$k" . $rest->() . ')', "x.$k NOT IN (SELECT y.$k FROM $u y WHERE y.$k IS NOT NULL" . $rest->() . ')', "(x.$k, count(*)) IN (SELECT y.$k, count(*) FROM $u y WHERE true" . $rest->() . ' GROUP BY 1)',
+		"min(x.id) $order ALL (SELECT y.id FROM $u y WHERE y.$k = x.$k" . $rest->() . ')', "max(x.id) $order ANY (SELECT y.id FROM $u y WHERE y.$k = x.$k" . $rest->() . ')', "count(*) > 3 OR NOT EXISTS (SELECT FROM $u y WHERE y.$k = x.$k" . $rest->() . ')', "sum(x.id::int8) > 50 AND EXISTS (SELECT FROM $u y WHERE y.id = max(x.id)" . $rest->() . ')', "(min(x.id), max(x.id)) NOT IN (SELECT y.id, y.id FROM $u y WHERE true" . $rest->() . ')');
+
+	return "SELECT x.$k AS k, count(*), $value AS v FROM $t x " . pick($where, $where, few('WHERE ' . natural('x'))) . " GROUP BY x.$k" . ($having ? " HAVING $having" : '');
+}
+
 # A test with a correlated subquery, or one value by such a subquery; what is attacked may
 # be computed for other rows than those for which PostgreSQL executes the subquery.
 sub correlated
@@ -189,25 +263,36 @@ sub correlated
 	my $y = leaky(pick(qw(int text)), $u, 'y');
 
 	return {
-		test => pick("EXISTS (SELECT FROM $u y WHERE $key$rest)", "x.id IN (SELECT y.id FROM $u y WHERE " . pick('true', $key) . $rest . ')', "x.i2 NOT IN (SELECT y.i2 FROM $u y WHERE " . pick('y.i2 IS NOT NULL', $key) . "$rest)",
+		test => pick(compared($u), compared($u), "EXISTS (SELECT FROM $u y WHERE $key$rest)", "x.id IN (SELECT y.id FROM $u y WHERE " . pick('true', $key) . $rest . ')', "x.i2 NOT IN (SELECT y.i2 FROM $u y WHERE " . pick('y.i2 IS NOT NULL', $key) . "$rest)",
 			"x.id <> ALL (SELECT y.id FROM $u y WHERE $key$rest)", "x.id = ANY (SELECT y.i2 FROM $u y WHERE true$rest)"),
 		value => pick("(SELECT $y FROM $u y WHERE $key$rest ORDER BY y.id, y::text COLLATE \"C\" LIMIT 1)", "(SELECT y.id FROM $u y WHERE $key$rest ORDER BY " . leaky('int', $u, 'y') . ", y.id LIMIT 1)",
 			"(SELECT count(*) FROM $u y WHERE $key$rest)", "(SELECT max($y) FROM $u y WHERE $key$rest)") };
 }
 
+# Most queries with subqueries that PostgreSQL executes for each row ask for few rows: that takes time.
+sub few
+{
+	my ($where) = @_;
+
+	return $where if chance(0.2);
+	return ($where ? $where =~ s/^WHERE (.*)/WHERE ($1) AND/sr : 'WHERE') . ' x.id % ' . pick(7, 20) . ' = ' . between(0, 6);
+}
+
 # Those below OR, NOT and CASE, in the select list, in aggregates, and behind LATERAL.
 sub tested_query
 {
-	my ($t, $u, $e, $bool, $where) = @_;
+	my ($t, $u, $e, $bool, $given) = @_;
 	my ($one, $two) = (correlated($u), correlated($u));
+	my $where = few($given);
+	my $and = few('') =~ s/^WHERE (.+)/ AND $1/r;
 	my $plain = pick('x.i4 > 100', 'x.id % 3 = 1', 'x.s IS NULL', $bool);
 	my $test = pick("$one->{test} OR $plain", "NOT ($one->{test} AND $plain)", "CASE WHEN $plain THEN $one->{test} ELSE $two->{test} END", "($one->{test}) IS NOT TRUE", "$one->{test} OR $two->{test}",
 		"CASE WHEN $one->{test} THEN $bool ELSE $plain END", "coalesce($one->{test}, $plain)");
 
-	return pick("SELECT x.id FROM $t x WHERE $test", "SELECT x.id FROM $t x WHERE $test", "SELECT x.id, $test AS e FROM $t x $where", "SELECT x.id % 3 AS k, count(*) FILTER (WHERE $test), min(CASE WHEN $test THEN x.id END) FROM $t x $where GROUP BY 1",
-		"SELECT x.id, $one->{value} AS e FROM $t x $where", "SELECT x.id FROM $t x WHERE $one->{value} IS NOT NULL AND $bool", "SELECT CASE WHEN $plain THEN ($one->{value})::text END AS k, count(*) FROM $t x $where GROUP BY 1",
-		"SELECT x.id, z.* FROM $t x LEFT JOIN LATERAL (SELECT y.id AS j, y.s FROM $u y WHERE y.id = x.id AND " . leaky('bool', $u, 'y') . " ORDER BY y.id, y::text COLLATE \"C\" LIMIT 1) z ON $plain",
-		"SELECT x.id, $e AS e FROM $t x WHERE NOT ($test) AND $bool",
+	return pick("SELECT x.id FROM $t x WHERE ($test)$and", "SELECT x.id FROM $t x WHERE ($test)$and", "SELECT x.id, $test AS e FROM $t x $where", "SELECT x.id % 3 AS k, count(*) FILTER (WHERE $test), min(CASE WHEN $test THEN x.id END) FROM $t x $where GROUP BY 1",
+		"SELECT x.id, $one->{value} AS e FROM $t x $where", "SELECT x.id FROM $t x WHERE $one->{value} IS NOT NULL AND $bool$and", "SELECT CASE WHEN $plain THEN ($one->{value})::text END AS k, count(*) FROM $t x $where GROUP BY 1",
+		"SELECT x.id, z.* FROM $t x LEFT JOIN LATERAL (SELECT y.id AS j, y.s FROM $u y WHERE y.id = x.id AND " . leaky('bool', $u, 'y') . " ORDER BY y.id, y::text COLLATE \"C\" LIMIT 1) z ON $plain $where",
+		"SELECT x.id, $e AS e FROM $t x WHERE NOT ($test) AND $bool$and",
 		"SELECT x.i2 AS k, count(*), (SELECT max(y.id) FROM $u y WHERE y.i2 = x.i2 AND " . leaky('bool', $u, 'y') . ") AS m FROM $t x $where GROUP BY x.i2 HAVING count(*) > 2 OR EXISTS (SELECT FROM $u y WHERE y.i2 = x.i2 AND " . leaky('bool', $u, 'y') . ')');
 }
 
@@ -221,7 +306,7 @@ sub leaky_query
 	my $where = chance(0.5) ? 'WHERE ' . predicate(1, $t, 'x') : '';
 	my $and = $where ? "$where AND" : 'WHERE';
 	my $number = leaky(pick(qw(int num)), $t, 'x');
-	my $kind = int rand 37;
+	my $kind = int rand 48;
 	my $order = "ORDER BY x.id, x::text COLLATE \"C\"";
 
 	return "SELECT x.id FROM $t x $and $bool" if $kind < 4;
@@ -248,6 +333,9 @@ sub leaky_query
 	return "SELECT " . key($t, 'x') . " AS k, public.noted_by($bool), string_agg(($e)::text, ',' $order) FILTER (WHERE $bool) FROM $t x $where GROUP BY 1" if $kind == 28;
 	return "SELECT array_agg(($e)::text $order), percentile_" . pick('cont', 'disc') . "(0.5) WITHIN GROUP (ORDER BY ($number)::float8), stddev_samp(($number)::numeric), " . pick('public.noted_by', 'every', 'bool_or') . "($bool), count(DISTINCT $number) FROM $t x $where" if $kind == 29;
 	return "SELECT x.id, " . pick('sum', 'min', 'max', 'count', 'avg') . "(($number)::numeric) OVER (PARTITION BY " . key($t, 'x') . " $order" . pick('', ' ROWS BETWEEN 2 PRECEDING AND CURRENT ROW', ' ROWS UNBOUNDED PRECEDING') . ")::numeric(40,6) AS w, lag(($e)::text) OVER ($order) FROM $t x $where" if $kind == 30;
+	return natural_query($t, $u, $where) if $kind > 42;
+	return group_tested_query($t, $u, $where) if $kind > 38;
+	return "SELECT x.id FROM $t x " . few('WHERE ' . compared($u) . ' AND ' . pick($bool, natural('x'), compared($u))) if $kind > 36;
 	return tested_query($t, $u, $e, $bool, $where) if $kind > 31;
 	return "(SELECT x.id FROM $t x $and $bool) " . pick('UNION', 'EXCEPT', 'INTERSECT ALL') . " SELECT y.id FROM $u y WHERE " . leaky('bool', $u, 'y');
 }
@@ -314,7 +402,7 @@ sub begin_attack
 	emit("CREATE FUNCTION noting() RETURNS trigger LANGUAGE plpgsql AS \$\$ BEGIN RAISE NOTICE 'exact % %', TG_OP, coalesce(NEW.id, OLD.id); RETURN coalesce(NEW, OLD); END \$\$");
 	emit("CREATE TRIGGER noting " . pick('BEFORE', 'AFTER') . " INSERT OR UPDATE OR DELETE ON t" . pick(1, 2) . " FOR EACH ROW EXECUTE FUNCTION noting()") if chance(0.5);
 	emit('SET client_min_messages = notice');
-	emit('SET statement_timeout = 20000');
+	emit('SET statement_timeout = 5000');
 	emit('SET SESSION AUTHORIZATION reader');
 	return;
 }

@@ -83,7 +83,7 @@ my ($rounds, $before) = (0, "SET SESSION AUTHORIZATION reader;\nSET client_min_m
 while (going(20))
 {
 	my $seed = round_seed();
-	my $answers = (joins_counted())[0]{compared};
+	my $before_it = (joins_counted())[0]{asked};
 	my ($settings, $asked, @problems) = join_round($node, $keep, $seed, $STEPS, behind => \&policies, before => $before);
 
 	finding("round $seed: $_->[0]", $_->[1]) for @problems;
@@ -92,7 +92,7 @@ while (going(20))
 		system "cp '$keep/$_$seed.sql' '" . keep("$seed-$_.sql") . "'" for qw(heap packed);
 	}
 	unlink glob "$keep/*";
-	counted((joins_counted())[0]{compared} - $answers);
+	counted((joins_counted())[0]{asked} - $before_it);
 	watch_log($node, '(?!)') && wait_for_server($node);
 	$rounds++;
 }

@@ -63,7 +63,7 @@ while (going(5))
 		my ($of, $method, $hidden, @set) = @$run;
 		my ($ran, $output, @told) = Twins::results($node, $script =~ s/\@hidden\@/$hidden/gr, $method, $file{$of}, @set);
 
-		counted(scalar @told) if $of ne 'heap';
+		counted(scalar @told);
 		$found{$of} = [ map { defined ? told($_) : undef } @told ];
 		$hidden{$of} = [ hidden_in_errors($output) ] if $name eq 'attack';
 		next if $ran;

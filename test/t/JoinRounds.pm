@@ -18,11 +18,11 @@ our @EXPORT = qw(join_round joins_counted);
 
 my $MOST_ROWS = 3000;
 
-my %count = map { $_ => 0 } qw(compared wrong left_out refused errors excused joined joinable slow empty);
+my %count = map { $_ => 0 } qw(asked compared wrong left_out refused errors excused joined joinable slow empty);
 my %states;
 my ($node, $keep, @problems);
 
-# What was compared so far, and how often heap raised an error of what SQLSTATE.
+# What was asked and compared so far, and how often heap raised an error of what SQLSTATE.
 sub joins_counted { return (\%count, \%states); }
 
 # What a script prints by marker.
@@ -38,6 +38,7 @@ sub results
 	append_to_file("$keep/$name.out", $output) if $ENV{GPUCOL_KEEP};
 	push @problems, [ "$name did not run to its end", substr $output, -1500 ] if $output !~ /^finished$/m;
 	$found{$1} = $2 while $output =~ /^<<< (\S+)\n(.*?)^>>>$/msg;
+	$count{asked} += keys %found;
 	return %found;
 }
 
