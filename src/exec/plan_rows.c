@@ -53,6 +53,16 @@ run_plan(PlanState *plan)
 	return TupIsNull(slot) ? NULL : slot;
 }
 
+bool
+gpucol_plan_rows_stored(Tuplestorestate *store, TupleTableSlot *slot)
+{
+	MemoryContext old = MemoryContextSwitchTo(slot->tts_mcxt);
+	bool		found = tuplestore_gettupleslot(store, true, false, slot);
+
+	MemoryContextSwitchTo(old);
+	return found;
+}
+
 /* The next tuple, or NULL. */
 static TupleTableSlot *
 next_tuple(PlanRows *source)
@@ -68,8 +78,7 @@ next_tuple(PlanRows *source)
 	}
 	if (source->kept != NULL)
 	{
-		source->ended = !tuplestore_gettupleslot(source->kept->store, true, false,
-												 source->kept->slot);
+		source->ended = !gpucol_plan_rows_stored(source->kept->store, source->kept->slot);
 		return source->ended ? NULL : source->kept->slot;
 	}
 	slot = run_plan(source->plan);

@@ -37,6 +37,12 @@ extern GpucolSource *gpucol_plan_rows_open_with(PlanState *plan, TupleTableSlot 
 												TupleDesc desc,
 												const GpucolProgramColumn *columns, int ncolumns);
 
+/*
+ * The next row of a store, in a slot; false behind the last one.  A row that comes from the disk is
+ * of the slot's memory, so that it lasts as long as the slot has it, whatever run has asked for it.
+ */
+extern bool gpucol_plan_rows_stored(Tuplestorestate *store, TupleTableSlot *slot);
+
 /* The rows of a plan that are kept until the run ends. */
 typedef struct GpucolKeptRows GpucolKeptRows;
 

@@ -15,6 +15,7 @@
 #include "executor/executor.h"
 #include "miscadmin.h"
 
+#include "exec/plan_rows.h"
 #include "exec/replay.h"
 
 void
@@ -47,7 +48,7 @@ gpucol_replay_next(GpucolReplay *replay, CustomScanState *node, GpucolFetch fetc
 		return fetch(node);
 	if (replay->store == NULL)
 		open_store(replay, node);
-	if (tuplestore_gettupleslot(replay->store, true, false, replay->slot))
+	if (gpucol_plan_rows_stored(replay->store, replay->slot))
 		return replay->slot;
 	if (replay->complete)
 		return ExecClearTuple(replay->slot);

@@ -72,9 +72,9 @@ CREATE FUNCTION note_all(told int) RETURNS text LANGUAGE plpgsql SECURITY DEFINE
 ALTER FUNCTION note_all(int) OWNER TO definer;
 CREATE AGGREGATE noted_by(bool) (SFUNC = note_one, STYPE = int, INITCOND = '0', FINALFUNC = note_all);
 -- tells of, or refuses, values that only hidden rows have (hide())
-CREATE FUNCTION judged(x int) RETURNS bool LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE COST 0.0001 AS 'BEGIN PERFORM public.tell(true, x::text) WHERE x / 7770000 = 1; RETURN x % 3 = 0; END';
-CREATE FUNCTION judged(x text) RETURNS bool LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS 'BEGIN PERFORM public.tell(true, x) WHERE x LIKE ''%secret%''; RETURN length(x) % 2 = 0; END';
-CREATE FUNCTION judged_hard(x text) RETURNS bool LANGUAGE plpgsql STABLE PARALLEL SAFE AS 'BEGIN PERFORM public.refuse(x) WHERE x LIKE ''%secret%''; RETURN length(x) % 2 = 0; END';
+CREATE FUNCTION judged(x int) RETURNS bool LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE COST 0.0001 AS 'BEGIN IF x / 7770000 = 1 THEN PERFORM public.tell(true, x::text); END IF; RETURN x % 3 = 0; END';
+CREATE FUNCTION judged(x text) RETURNS bool LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS 'BEGIN IF x LIKE ''%secret%'' THEN PERFORM public.tell(true, x); END IF; RETURN length(x) % 2 = 0; END';
+CREATE FUNCTION judged_hard(x text) RETURNS bool LANGUAGE plpgsql STABLE PARALLEL SAFE AS 'BEGIN IF x LIKE ''%secret%'' THEN PERFORM public.refuse(x); END IF; RETURN length(x) % 2 = 0; END';
 CREATE FUNCTION as_pair(text) RETURNS public.pair LANGUAGE plpgsql IMMUTABLE AS $$ BEGIN PERFORM public.tell($1 LIKE '%secret%', $1); RETURN ROW(length($1), $1)::public.pair; END $$;
 CREATE CAST (text AS public.pair) WITH FUNCTION as_pair(text);
 SQL
@@ -122,6 +122,7 @@ sub allowed_of_twins
 
 	return 1 if "$heap\n$packed" =~ /^ERROR:  57014/m;
 	return 1 if $heap =~ /^ERROR:  P0001: (?:defined by|refused const)/ && $packed !~ /^ERROR/ && $statement =~ / AND /;
+	return 1 if $statement =~ /^INSERT INTO .* SELECT / && $heap =~ /^ERROR:  (?:22|23|42501)/ && $packed =~ /^ERROR:  (?:22|23|42501)/;
 	return 1 if $heap =~ /^(ERROR:  P0001: (?:refused|defined by) )/ && $packed =~ /^\Q$1\E/;
 	return $packed =~ /^ERROR/ || $statement =~ /'t3'/ if $statement =~ /gpucol\.(?:merge|segments|columns|verify)\(/;
 	return Twins::allowed($statement, $heap, $packed);

@@ -72,7 +72,7 @@ while (going(5))
 	}
 	my $with = 'settings: ' . join('; ', @settings);
 	my $difference = compare("$name of seed $seed, heap and gpucol ($with)", $script, $found{heap}, $found{gpucol}, \&allowed_of_twins);
-	$difference //= compare("$name of seed $seed, two sets of hidden rows ($with)", $script, $found{gpucol}, $found{other}, sub { $_[3] && ($found{heap}[ $_[3] ] // '') =~ /^ERROR/ }) if $found{other};
+	$difference //= compare("$name of seed $seed, two sets of hidden rows ($with)", $script, $found{gpucol}, $found{other}, sub { ($_[3] && ($found{heap}[ $_[3] ] // '') =~ /^ERROR/) || "$_[1]\n$_[2]" =~ /^ERROR:  57014/m }) if $found{other};
 	for my $of (grep { $_ ne 'heap' } sort keys %hidden) { $difference //= compare("$name of seed $seed, values of hidden rows in errors ($with)", $script, $hidden{heap}, $hidden{$of}, sub { $_[2] eq '' }); }
 	finding("$name of seed $seed differs", $difference) if $difference;
 	if ($difference)

@@ -24,6 +24,7 @@
 #include "utils/memutils.h"
 #include "utils/tuplestore.h"
 
+#include "exec/plan_rows.h"
 #include "recursion/exec/state.h"
 
 #define BATCH_ROWS	1024
@@ -126,7 +127,7 @@ next_row(GpucolRecursiveFallback *fallback)
 
 	if (fallback->held != NULL)
 	{
-		if (!tuplestore_gettupleslot(fallback->held, true, false, fallback->slot))
+		if (!gpucol_plan_rows_stored(fallback->held, fallback->slot))
 			return NULL;
 		slot_getsomeattrs(fallback->slot, fallback->ncolumns);
 		return fallback->slot;
