@@ -86,6 +86,9 @@ SELECT complaint('.type P = [x:number] .decl r(x:number) r(x) :- p(x). .decl p(x
 SELECT complaint('.type P = [x:number] .decl p(x:P) p([1]). .decl r(x:number) r(1) :- p(x), x < nil.');
 SELECT complaint('.type P = A {x:number} .decl r(x:P) r($A(1, 2)).');
 SELECT complaint('.type P = A {x:number} .decl r(x:P) r($C(1)).');
+SELECT complaint('.type P = A {x:number} | A {y:number} .decl r(x:P) r($A(1)).');
+SELECT complaint(E'.type P = A {x:number}\n.type Q = B {} | A {y:number} .decl r(x:P) r($A(1)).');
+SELECT * FROM gpucol.datalog('.comp C<T> { .type P = A {x:T} | B {} .decl p(x:P) p($B()). } .init c = C<number> .init d = C<symbol> .decl r(x:number) r(1) :- c.p(_), d.p(_).', 'r') AS t(x int);
 SELECT complaint('.type P = [x:number] .decl edge(a:P, b:P) .decl r(x:number) r(1) :- edge(_, _).');
 SELECT complaint('.type P = [x:number, y:number] .decl p(p:P) p([1, 2]). .decl r(x:number) r(1) :- !p([_, 2]).');
 

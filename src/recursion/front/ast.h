@@ -43,6 +43,8 @@ typedef struct DatalogAttribute
 	DatalogType type;
 } DatalogAttribute;
 
+struct DatalogScope;			/* scope.h */
+
 /* The fields of a record, or of one branch of an algebraic data type. */
 typedef struct DatalogBranch
 {
@@ -51,6 +53,7 @@ typedef struct DatalogBranch
 	int			number;			/* in its type */
 	int			nfields;
 	DatalogAttribute *fields;
+	const struct DatalogScope *scope;	/* in which it is defined */
 } DatalogBranch;
 
 /* A record type, or an algebraic data type. */
@@ -59,8 +62,6 @@ typedef struct DatalogRecordType
 	char	   *name;
 	List	   *branches;		/* DatalogBranch */
 } DatalogRecordType;
-
-struct DatalogScope;			/* scope.h */
 
 typedef struct DatalogRelation
 {
@@ -125,6 +126,7 @@ typedef struct DatalogExpr
 	struct DatalogExpr *args[DATALOG_MAX_ARGS]; /* AGGREGATE: [0] or NULL */
 	List	   *body;			/* AGGREGATE: DatalogLiteral; TUPLE: DatalogExpr */
 	const DatalogBranch *branch;	/* TUPLE, and calls made of it: where it is named */
+	const struct DatalogScope *scope;	/* TUPLE: in which its branch is named */
 	const struct NamedType *cast;	/* CALL: as(.., type) until it is resolved */
 } DatalogExpr;
 

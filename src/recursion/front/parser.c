@@ -634,7 +634,7 @@ resolve_tuple(DatalogParser *parser, DatalogExpr *expr)
 		resolve_expr(parser, lfirst(lc));
 	if (expr->name == NULL)
 		return;
-	expr->branch = gpucol_datalog_find_branch(parser->program, expr->name);
+	expr->branch = gpucol_datalog_find_branch(parser->program, expr->scope, expr->name);
 	if (expr->branch == NULL)
 		gpucol_datalog_error(parser->program->text, expr->position, ERRCODE_UNDEFINED_OBJECT, NULL,
 							 "no type has the branch \"%s\"", expr->name);

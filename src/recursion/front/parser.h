@@ -93,8 +93,12 @@ extern void gpucol_datalog_parse_type_alias(DatalogParser *parser, const char *p
 extern DatalogType gpucol_datalog_resolve_type(DatalogParser *parser, const NamedType *name);
 extern void gpucol_datalog_resolve_types(DatalogParser *parser);
 
-/* A branch of an algebraic data type by its name, or NULL. */
+/*
+ * A branch of an algebraic data type by its name, or NULL: of the scope or of one around it,
+ * else of whichever has it.
+ */
 extern const DatalogBranch *gpucol_datalog_find_branch(const DatalogProgram *program,
+													   const DatalogScope *scope,
 													   const char *name);
 
 /* ---- components.c ---- */

@@ -230,6 +230,7 @@ parse_tuple(DatalogParser *parser, int position, char *branch, const char *end)
 	DatalogExpr *expr = gpucol_datalog_make_expr(DATALOG_TUPLE, position);
 
 	expr->name = branch;
+	expr->scope = parser->scope;
 	while (!gpucol_datalog_accept(parser, end))
 	{
 		/* counts against what one clause may have */

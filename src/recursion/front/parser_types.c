@@ -262,6 +262,7 @@ parse_branch(DatalogParser *parser, TypeAlias *alias, DatalogRecordType *record,
 
 	branch->name = name;
 	branch->type = alias->type;
+	branch->scope = parser->scope;
 	branch->number = list_length(record->branches);
 	gpucol_datalog_parse_attributes(parser, end, &names, &types);
 	branch->nfields = list_length(names);
@@ -269,18 +270,51 @@ parse_branch(DatalogParser *parser, TypeAlias *alias, DatalogRecordType *record,
 	record->branches = lappend(record->branches, branch);
 }
 
-/* A { fields } | B { fields } ..., at the first brace; `name` is that of the first branch. */
+/* A branch of that name defined in one scope, or (NULL) in any. */
+static const DatalogBranch *
+find_branch_of(const DatalogProgram *program, const DatalogScope *scope, const char *name)
+{
+	ListCell   *lc;
+	ListCell   *inner;
+
+	foreach(lc, program->records)
+		foreach(inner, ((DatalogRecordType *) lfirst(lc))->branches)
+		{
+			const DatalogBranch *branch = lfirst(inner);
+
+			if (branch->name != NULL && strcmp(branch->name, name) == 0 &&
+				(scope == NULL || strcmp(branch->scope->prefix, scope->prefix) == 0))
+				return branch;
+		}
+	return NULL;
+}
+
+/* The name of a branch says of which type of its scope it is. */
 static void
-parse_branches(DatalogParser *parser, TypeAlias *alias, char *name)
+check_branch_name(DatalogParser *parser, const char *name, int position)
+{
+	if (find_branch_of(parser->program, parser->scope, name) != NULL)
+		gpucol_datalog_error(parser->program->text, position, ERRCODE_DUPLICATE_OBJECT, NULL,
+							 "branch \"%s\" is defined twice", name);
+}
+
+/*
+ * A { fields } | B { fields } ..., at the first brace; `name`, at `position`, is that of the
+ * first branch.
+ */
+static void
+parse_branches(DatalogParser *parser, TypeAlias *alias, char *name, int position)
 {
 	DatalogRecordType *record = make_record_type(parser, alias);
 
 	for (;;)
 	{
+		check_branch_name(parser, name, position);
 		gpucol_datalog_expect(parser, "{");
 		parse_branch(parser, alias, record, name, "}");
 		if (!gpucol_datalog_accept(parser, "|"))
 			return;
+		position = parser->token.position;
 		name = gpucol_datalog_expect_name(parser, "the name of a branch");
 	}
 }
@@ -296,11 +330,12 @@ parse_definition(DatalogParser *parser, TypeAlias *alias)
 	}
 	do
 	{
+		int			position = parser->token.position;
 		const NamedType *member = gpucol_datalog_parse_type(parser);
 
 		if (alias->members == NIL && gpucol_datalog_at_symbol(parser, "{"))
 		{
-			parse_branches(parser, alias, member->name);
+			parse_branches(parser, alias, member->name, position);
 			return;
 		}
 		alias->members = lappend(alias->members, (void *) member);
@@ -332,18 +367,12 @@ gpucol_datalog_parse_type_alias(DatalogParser *parser, const char *primitive)
 }
 
 const DatalogBranch *
-gpucol_datalog_find_branch(const DatalogProgram *program, const char *name)
+gpucol_datalog_find_branch(const DatalogProgram *program, const DatalogScope *scope,
+						   const char *name)
 {
-	ListCell   *lc;
-	ListCell   *inner;
+	const DatalogBranch *branch = NULL;
 
-	foreach(lc, program->records)
-		foreach(inner, ((DatalogRecordType *) lfirst(lc))->branches)
-		{
-			const DatalogBranch *branch = lfirst(inner);
-
-			if (branch->name != NULL && strcmp(branch->name, name) == 0)
-				return branch;
-		}
-	return NULL;
+	for (; scope != NULL && branch == NULL; scope = scope->outer)
+		branch = find_branch_of(program, scope, name);
+	return branch != NULL ? branch : find_branch_of(program, NULL, name);
 }
