@@ -5,8 +5,8 @@
 # each has its variables.  Values of recursive rules stay within a small range, so that
 # every program ends; one whose numbers grow too large is drawn again.
 #
-# Expressions:  [var => name], [const => value], [any], [op => name, args],
-#               [agg => function, target or undef, body, names from outside].
+# Expressions:  [var => name], [const => value], [any], [op => name, args], [rec => args]
+#               (a record of two numbers), [agg => function, target or undef, body, names from outside].
 # Literals:     [atom => relation, args], [cmp => operator, left, right],
 #               [test => functor, args], [or => bodies], [not => literal], [true], [false].
 package Programs;
@@ -15,7 +15,7 @@ use strict;
 use warnings;
 use Exporter 'import';
 
-our @EXPORT = qw(random_program base_tables);
+our @EXPORT = qw(random_program base_tables is_choice);
 
 sub pick { return $_[ int rand @_ ]; }
 sub between { my ($low, $high) = @_; return $low + int rand($high - $low + 1); }
@@ -70,12 +70,30 @@ sub value
 	return $binding->{ $parts[0] } if $kind eq 'var';
 	return $parts[0] if $kind eq 'const';
 	return reduce(@parts[ 0 .. 2 ], $binding, $full) if $kind eq 'agg';
+	if ($kind eq 'rec')
+	{
+		my @fields = map { value($_, $binding, $full) } @parts;
+		return (grep { !defined } @fields) ? undef : '[' . join(', ', @fields) . ']';
+	}
 	my ($name, @args) = @parts;
 	@args = map { value($_, $binding, $full) } @args;
 	return if grep { !defined } @args;
 	my $value = $COMPUTE{$name}->(@args);
 	die "large\n" if $value =~ /^-?\d+(e|$)/ && abs $value > 2**50;
 	return $value;
+}
+
+# The values that a variable takes by an expression: several by range(from, to, step).
+sub values_of
+{
+	my ($expr, $binding, $full) = @_;
+	return value(@_) if $expr->[0] ne 'op' || $expr->[1] ne 'range';
+	my (undef, undef, @args) = @$expr;
+	my ($at, $to, $step) = map { value($_, $binding, $full) } @args;
+	my @values;
+	$step //= $at <= $to ? 1 : -1;
+	for (; $step > 0 ? $at < $to : $at > $to; $at += $step) { push @values, $at; }
+	return @values;
 }
 
 sub reduce
@@ -102,8 +120,9 @@ sub holds
 	return 0 < grep { conjunction($_, $binding, $full) } @parts if $kind eq 'or';
 	return 0 < @{ match($literal, $binding, $full) } if $kind eq 'atom';
 	my ($name, @args) = @parts;
-	@args = map { value($_, $binding, $full) } @args;
-	return !(grep { !defined } @args) && $HOLDS{$name}->(@args);
+	@args = map { [ values_of($_, $binding, $full) ] } @args;
+	# one side may have several
+	return 0 < grep { my $right = $_; grep { defined && defined $right && $HOLDS{$name}->($_, $right) } @{ $args[0] } } @{ $args[1] };
 }
 
 sub conjunction
@@ -113,12 +132,15 @@ sub conjunction
 	return 1;
 }
 
+# An argument, or the fields of one that is a record.
+sub parts_of { my ($arg) = @_; return $arg->[0] eq 'rec' ? @$arg[ 1 .. $#$arg ] : $arg; }
+
 # The bindings that the rows of an atom's relation extend one to.
 sub match
 {
 	my ($atom, $binding, $full) = @_;
 	my (undef, $relation, @args) = @$atom;
-	my @known = map { $_->[0] eq 'any' || ($_->[0] eq 'var' && !exists $binding->{ $_->[1] }) ? undef : value($_, $binding, $full) } @args;
+	my @known = map { grep({ $_->[0] eq 'any' || ($_->[0] eq 'var' && !exists $binding->{ $_->[1] }) } parts_of($_)) ? undef : value($_, $binding, $full) } @args;
 	my @out;
 	ROW: for my $row (values %{ $full->{$relation} })
 	{
@@ -126,10 +148,15 @@ sub match
 		for my $i (0 .. $#args)
 		{
 			if (defined $known[$i]) { next ROW if $known[$i] ne $row->[$i]; next; }
-			next if $args[$i][0] eq 'any';
-			my $name = $args[$i][1];
-			next ROW if exists $new{$name} && $new{$name} ne $row->[$i];
-			$new{$name} = $row->[$i];
+			my @fields = $args[$i][0] eq 'rec' ? $row->[$i] =~ /-?\d+/g : ($row->[$i]);
+			for my $part (parts_of($args[$i]))
+			{
+				my $field = shift @fields;
+				next if $part->[0] eq 'any';
+				my $value = $part->[0] eq 'const' ? $part->[1] : $binding->{ $part->[1] } // $new{ $part->[1] };
+				next ROW if defined $value && $value ne $field;
+				$new{ $part->[1] } = $field if $part->[0] eq 'var';
+			}
 		}
 		push @out, { %$binding, %new };
 	}
@@ -144,6 +171,7 @@ sub ready
 	if ($kind eq 'atom')
 	{
 		my (undef, @args) = @parts;
+		@args = map { parts_of($_) } @args;
 		my @free = map { $_->[1] } grep { $_->[0] eq 'var' && !$bound->{ $_->[1] } } @args;
 		return if grep { !$bound->{$_} } map { names($_) } grep { $_->[0] !~ /^(var|any)$/ } @args;
 		return \@free;
@@ -211,8 +239,7 @@ sub solve
 			for my $binding (@$bindings)
 			{
 				my ($to, $from) = $parts[1][0] eq 'var' && !exists $binding->{ $parts[1][1] } ? @parts[ 1, 2 ] : @parts[ 2, 1 ];
-				my $value = value($from, $binding, $full);
-				push @out, { %$binding, $to->[1] => $value } if defined $value;
+				push @out, map { { %$binding, $to->[1] => $_ } } grep { defined } values_of($from, $binding, $full);
 			}
 			$bindings = \@out;
 		}
@@ -300,6 +327,7 @@ sub expr_text
 		# a sign binds as the operator does
 		return $around > 9 && $name < 0 ? "($name)" : chance(0.1) && $name >= 0 ? sprintf(pick('0x%x', '0b%b'), $name) : $name;
 	}
+	return '[' . join(', ', map { expr_text($_) } $name, @args) . ']' if $kind eq 'rec';
 	if ($kind eq 'agg')
 	{
 		my ($target, $body) = @args;
@@ -359,17 +387,18 @@ sub clause_text
 
 # ---- drawing ----
 
-my %NAMES = (number => [qw(x y z w)], symbol => [qw(s t u)]);
+my %NAMES = (number => [qw(x y z w)], symbol => [qw(s t u)], pair => [qw(l)]);
 my $locals;
 
-sub constant { my ($type) = @_; return [ const => $type eq 'number' ? between(-2, 6) : pick(qw(a b ab ba c), '') ]; }
+sub constant { my ($type) = @_; return $type eq 'pair' ? [ rec => constant('number'), constant('number') ] : [ const => $type eq 'number' ? between(-2, 6) : pick(qw(a b ab ba c), '') ]; }
 
 # An expression of a type over variables, given as names by type.
 sub expression
 {
 	my ($type, $scope, $depth) = @_;
-	my @names = @{ $scope->{$type} };
+	my @names = @{ $scope->{$type} // [] };
 	my $part = sub { expression($_[0], $scope, $depth - 1) };
+	return @names && chance(0.6) ? [ var => pick(@names) ] : [ rec => map { $part->('number') } 1 .. 2 ] if $type eq 'pair';
 	return @names && chance(0.85) ? [ var => pick(@names) ] : constant($type) if $depth <= 0 || chance(0.25);
 	if ($type eq 'symbol')
 	{
@@ -393,6 +422,7 @@ sub bounded
 {
 	my ($type, $scope) = @_;
 	my $expr = expression($type, $scope, pick(0, 0, 0, 1, 2));
+	return [ rec => map { bounded('number', $scope) } 1 .. 2 ] if $expr->[0] eq 'rec';
 	return $expr if $expr->[0] ne 'op';
 	return $type eq 'symbol' ? [ op => 'substr', $expr, [ const => 0 ], [ const => 2 ] ] : [ op => pick('%', '%', 'band'), $expr, [ const => 7 ] ];
 }
@@ -405,7 +435,10 @@ sub atom
 		{
 			my $type = $_;
 			my $which = rand;
-			$which < 0.78 && @{ $names->{$type} } ? [ var => pick(@{ $names->{$type} }) ] : $which < 0.88 ? [ 'any' ] : $which < 0.94 ? constant($type) : expression($type, $scope, 1)
+			# an unknown field may not stand under a negation
+			my @fields = $scope == $names ? () : [ 'any' ];
+			$type eq 'pair' && chance(0.7) ? [ rec => map { @{ $names->{number} } && chance(0.8) ? [ var => pick(@{ $names->{number} }) ] : pick(constant('number'), @fields) } 1 .. 2 ] :
+			$which < 0.78 && @{ $names->{$type} // [] } ? [ var => pick(@{ $names->{$type} }) ] : $which < 0.88 ? [ 'any' ] : $which < 0.94 ? constant($type) : expression($type, $scope, 1)
 		} @{ $relation->{types} } ];
 }
 
@@ -469,13 +502,14 @@ sub scope_of
 {
 	my ($relations, @atoms) = @_;
 	my (%scope, %seen);
-	@scope{qw(number symbol)} = ([], []);
+	@scope{qw(number symbol pair)} = ([], [], []);
 	for my $atom (@atoms)
 	{
 		my (undef, $name, @args) = @$atom;
 		for my $i (0 .. $#args)
 		{
-			push @{ $scope{ $relations->{$name}{types}[$i] } }, $args[$i][1] if $args[$i][0] eq 'var' && !$seen{ $args[$i][1] }++;
+			my $type = $relations->{$name}{types}[$i];
+			push @{ $scope{ $args[$i][0] eq 'rec' ? 'number' : $type } }, $_->[1] for grep { $_->[0] eq 'var' && !$seen{ $_->[1] }++ } parts_of($args[$i]);
 		}
 	}
 	return \%scope;
@@ -508,6 +542,11 @@ sub draw_clause
 		push @body, [ cmp => '=', chance(0.5) ? @sides : reverse @sides ];
 		push @{ $scope->{$type} }, $name;
 		push @body, atom(pick(@$sources), $scope, $scope) if chance(0.2);
+	}
+	if (chance(0.15))
+	{
+		push @body, [ cmp => '=', [ var => 'j' ], [ op => 'range', map({ bounded('number', $scope) } 1 .. 2), map { [ const => $_ ] } pick([], [], [1], [2], [-1])->@* ] ];
+		push @{ $scope->{number} }, 'j';
 	}
 	push @body, condition($scope, $below, 2) for 1 .. pick(0, 0, 1, 1, 2);
 	push @body, [ 'or', map { [ chance(0.6) ? atom(pick(@$sources), $scope, \%NAMES) : (), map { condition($scope, $below, 1) } 1 .. between(1, 2) ] } 1 .. between(1, 3) ] if chance(0.25);
@@ -574,6 +613,47 @@ sub draw_extreme
 	return ($relation, $text, @clauses);
 }
 
+# A relation of which only rows stay that give way to no other, and its rules.
+sub draw_subsumed
+{
+	my ($relations, $sources) = @_;
+	my $relation = { name => 's', types => [qw(number number number)] };
+	my ($text, $yields) = @{ pick([ 'a <= d, b <= e, c <= f', sub { my ($x, $y) = @_; $x->[0] <= $y->[0] && $x->[1] <= $y->[1] && $x->[2] <= $y->[2] } ],
+		[ 'a <= d, b >= e, c = f', sub { my ($x, $y) = @_; $x->[0] <= $y->[0] && $x->[1] >= $y->[1] && $x->[2] == $y->[2] } ],
+		[ 'a = d, b + c < e + f', sub { my ($x, $y) = @_; $x->[0] == $y->[0] && $x->[1] + $x->[2] < $y->[1] + $y->[2] } ]) };
+	return ($relation, "s(a, b, c) <= s(d, e, f) :- $text.", $yields, map { draw_seed($relations, $relation, $sources) } 1 .. between(1, 3));
+}
+
+# Drop the rows that give way to another.
+sub subsume
+{
+	my ($rows, $yields) = @_;
+	my @gone = grep { my $key = $_; grep { $_ ne $key && $yields->($rows->{$key}, $rows->{$_}) } keys %$rows } keys %$rows;
+	delete @$rows{@gone};
+	return;
+}
+
+# Are these rows (as text) some of those that a relation may hold, with none that could stay left out?
+sub is_choice
+{
+	my ($choice, @chosen) = @_;
+	my %all = map { $_ => 1 } @{ $choice->{rows} };
+	my @taken = map { {} } @{ $choice->{keys} };
+	my $keys_of = sub { my @row = split /\|/, $_[0], -1; return map { join '|', @row[@$_] } @{ $choice->{keys} }; };
+	for my $row (@chosen)
+	{
+		return 0 if !$all{$row};
+		my @keys = $keys_of->($row);
+		$taken[$_]{ $keys[$_] }++ && return 0 for 0 .. $#keys;
+	}
+	for my $row (keys %all)
+	{
+		my @keys = $keys_of->($row);
+		return 0 if !grep { $taken[$_]{ $keys[$_] } } 0 .. $#keys;
+	}
+	return 1;
+}
+
 my %BASE = (f1 => [qw(number number)], f2 => [qw(number symbol)], f3 => [qw(symbol symbol number)]);
 my %rows;
 
@@ -608,7 +688,7 @@ sub draw_program
 		my ($name, @types) = @_;
 		return $relations{$name} = { name => $name, types => \@types };
 	};
-	my $any_types = sub { return map { pick(qw(number number symbol)) } 1 .. between(1, 3); };
+	my $any_types = sub { return map { pick(qw(number number number symbol symbol pair)) } 1 .. between(1, 3); };
 
 	$locals = 0;
 	my $g = $declare->('g', $any_types->());
@@ -621,16 +701,28 @@ sub draw_program
 	$relations{m} = $m;
 	$add->(\@clauses, $m);
 	push @texts, $subsumption;
-	my @known = (@base, @lower, $m);
+	my ($s, $gives_way, $yields, @offers) = draw_subsumed(\%relations, [ @base, @lower ]);
+	$relations{s} = $s;
+	$add->(\@offers, $s);
+	subsume($full{s}, $yields);
+	push @texts, $gives_way;
+	my @known = (@base, @lower, $m, $s);
 	my @upper = ($declare->('h', $any_types->()), $declare->('i', $any_types->()));
 	$add->([ (map { draw_seed(\%relations, $_, \@known) } @upper), map { draw_safe(\%relations, \@upper, [ @known, @upper, @upper ], \@known) } 1 .. between(1, 2) ], @upper);
-	my @declared = map { my $relation = $relations{$_}; ".decl $_(" . join(', ', map { "c$_:$relation->{types}[$_]" } 0 .. $#{ $relation->{types} }) . ')' } sort keys %relations;
+	# rows that choices leave out are not known: nothing reads them
+	my $c = $declare->('c', map { pick(qw(number symbol)) } 1 .. 3);
+	$c->{choice} = pick([ '0', [ [0] ] ], [ '0, (1, 2)', [ [0], [ 1, 2 ] ] ], [ '(0, 2), 1', [ [ 0, 2 ], [1] ] ]);
+	$add->([ map { draw_seed(\%relations, $c, \@known) } 1 .. between(1, 3) ], $c);
+	my @declared = map { my $relation = $relations{$_}; ".decl $_(" . join(', ', map { "c$_:$relation->{types}[$_]" } 0 .. $#{ $relation->{types} }) . ')' .
+		($relation->{choice} ? ' choice-domain ' . ($relation->{choice}[0] =~ s/(\d)/c$1/gr) : '') } sort keys %relations;
 	my %derived = map { my $rows = $full{$_}; $_ => [ sort map { join '|', @$_ } values %$rows ] } grep { !$BASE{$_} } keys %relations;
 	my %columns = map { my $types = $relations{$_}{types}; $_ => join(', ', map { "c$_ " . ($types->[$_] eq 'number' ? 'int8' : 'text') } 0 .. $#$types) } keys %derived;
-	return (join("\n", shuffle(@declared, @texts)), \%columns, \%derived);
+	my %choices = (c => { keys => $c->{choice}[1], rows => $derived{c} });
+	return (join("\n", shuffle('.type pair = [a:number, b:number]', @declared, @texts)), \%columns, \%derived, \%choices);
 }
 
-# A program, the column list of each of its relations, and its rows, sorted, as psql shows them.
+# A program, the column list of each of its relations, and its rows, sorted, as psql shows them;
+# what choices leave of a relation's rows (is_choice).
 sub random_program
 {
 	while (1)
