@@ -30,7 +30,8 @@ ONLY = os.environ.get("GPUCOL_BENCH_QUERIES", "").split()
 TABLES = {"ssb": ["dates", "customer", "supplier", "part", "lineorder"],
           "tpch": ["region", "nation", "supplier", "part", "partsupp", "customer", "orders", "lineitem"],
           "hits": ["hits"],
-          "mining": ["points", "centres", "documents", "views", "samples", "matrix", "baskets", "readings"]}
+          "mining": ["points", "centres", "documents", "views", "samples", "matrix", "baskets", "readings",
+                     "streets", "turns", "weathers", "actors"]}
 HITS = round(3000000 * SCALE)
 DIRECTORY = f"{TREE}/build/olap"
 say = Report(f"{TREE}/build/bench-{'mining' if BENCHMARKS == ['mining'] else 'olap'}.md")

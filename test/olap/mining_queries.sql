@@ -131,3 +131,18 @@ select count(*), count(last), sum(last) from (
 -- pair_of_series
 select a.sensor as a, b.sensor as b, cast(corr(a.v, b.v) as numeric(8, 4)) as corr
 from readings a join readings b on a.t = b.t and a.sensor < b.sensor where a.sensor < 4 and b.sensor < 5 group by 1, 2 order by 1, 2;
+
+-- traffic
+with recursive world as (
+    select 0 as tick, actor, kind, street, place from actors
+    union all
+    select tick + 1, actor, kind, case when reached < length then street else target end,
+        case when reached < length then reached else reached - length end
+    from (select w.tick, w.actor, w.kind, w.street, s.length, t.target, w.place +
+            case w.kind when 'car' then s.speed * e.grip
+                        when 'bus' then case when (w.actor + w.tick) % 4 = 0 then 0 else least(s.speed, 12) * e.grip end
+                        else 5 end as reached
+        from world w join streets s on s.street = w.street join weathers e on e.tick = w.tick
+             join turns t on t.street = w.street and t.choice = (w.actor * 31 + w.tick * 17) % 4
+        where w.tick < 50) moved)
+select kind, count(*), count(distinct street), sum(street), sum(place) from world where tick = 50 group by kind order by kind;

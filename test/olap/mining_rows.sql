@@ -28,3 +28,13 @@ FROM generate_series(1, (100000 * :scale)::int) i;
 
 INSERT INTO readings SELECT timestamp '2024-01-01' + i / 20 * interval '1 minute', i % 20, CASE WHEN draw(i, 27, 10) > 0 THEN draw(i, 28, 1000) / 8.0 END
 FROM generate_series(0, (1000000 * :scale)::int) i WHERE i / 20 % 180 < 120;
+
+-- 500 streets with four ways on, a weather for each tick; at scale 1 4,096 cars, 64 buses and 16,384 pedestrians.
+INSERT INTO streets SELECT i, 200 + draw(i, 29, 400), 8 + draw(i, 30, 3) * 4 FROM generate_series(1, 500) i;
+
+INSERT INTO turns SELECT street, c, 1 + draw(street * 4 + c, 31, 500) FROM generate_series(1, 500) street, generate_series(0, 3) c;
+
+INSERT INTO weathers SELECT t, CASE WHEN t % 12 < 8 THEN 4 WHEN t % 12 < 11 THEN 3 ELSE 1 END FROM generate_series(0, 99) t;
+
+INSERT INTO actors SELECT i, CASE WHEN i % 321 = 0 THEN 'bus' WHEN i % 5 = 0 THEN 'car' ELSE 'pedestrian' END, 1 + draw(i, 32, 500), 0
+FROM generate_series(1, (20544 * :scale)::int) i;

@@ -7,3 +7,7 @@ CREATE TABLE samples (f1 smallint NOT NULL, f2 smallint NOT NULL, f3 smallint NO
 CREATE TABLE matrix (i int NOT NULL, j int NOT NULL, v float8 NOT NULL);
 CREATE TABLE baskets (basket int NOT NULL, item int NOT NULL);
 CREATE TABLE readings (t timestamp NOT NULL, sensor smallint NOT NULL, v float8);
+CREATE TABLE streets (street int NOT NULL, length int NOT NULL, speed int NOT NULL);
+CREATE TABLE turns (street int NOT NULL, choice int NOT NULL, target int NOT NULL);
+CREATE TABLE weathers (tick int NOT NULL, grip int NOT NULL);
+CREATE TABLE actors (actor int NOT NULL, kind text NOT NULL, street int NOT NULL, place int NOT NULL);
