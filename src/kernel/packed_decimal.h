@@ -124,7 +124,8 @@ gpucol_count_digits(GpucolMagnitude x)
 static inline GpucolStatus
 gpucol_packed_make(__int128 mantissa, int scale, __int128 *r)
 {
-	if (scale > GPUCOL_PACKED_SCALE || gpucol_magnitude(mantissa) >= gpucol_power10(GPUCOL_PACKED_DIGITS))
+	if (scale > GPUCOL_PACKED_SCALE ||
+		(mantissa != (int64_t) mantissa && gpucol_magnitude(mantissa) >= gpucol_power10(GPUCOL_PACKED_DIGITS)))
 		return GPUCOL_UNSUPPORTED;
 	*r = (__int128) ((GpucolMagnitude) mantissa << 8 | (GpucolMagnitude) scale);
 	return GPUCOL_OK;
@@ -137,6 +138,12 @@ gpucol_shift_digits(__int128 mantissa, int by, __int128 *r)
 	*r = mantissa;
 	if (by == 0 || mantissa == 0)
 		return GPUCOL_OK;
+	/* one multiplication of two words, as nearly always */
+	if (by <= 18 && mantissa == (int64_t) mantissa)
+	{
+		*r = (__int128) (int64_t) mantissa * (int64_t) gpucol_power10(by);
+		return GPUCOL_OK;
+	}
 	if (by > 37 || __builtin_mul_overflow(mantissa, (__int128) gpucol_power10(by), r))
 		return GPUCOL_UNSUPPORTED;
 	return GPUCOL_OK;
@@ -194,6 +201,44 @@ gpucol_numeric_head(const char *data, size_t len, GpucolNumericHead *head)
 	}
 }
 
+/* A number without its last digits, of which there are 1 to 4. */
+static inline int64_t
+gpucol_drop_last(int64_t x, int n)
+{
+	switch (n)
+	{
+		case 1:
+			return x / 10;
+		case 2:
+			return x / 100;
+		case 3:
+			return x / 1000;
+		default:
+			return x / 10000;
+	}
+}
+
+/*
+ * A numeric's digits as a mantissa, of which `more` are to be appended or, if negative, dropped;
+ * they are so few that one word holds them before.
+ */
+static inline GpucolStatus
+gpucol_packed_short(const char *digits, int n, int more, __int128 *mantissa)
+{
+	int64_t		value = 0;
+
+	for (int i = 0; i < n; i++)
+	{
+		int16_t		digit;
+
+		memcpy(&digit, digits + 2 * (size_t) i, sizeof(digit));
+		value = value * 10000 + digit;
+	}
+	if (more < 0)
+		value = gpucol_drop_last(value, more > -4 ? -more : 4);
+	return gpucol_shift_digits(value, more > 0 ? more : 0, mantissa);
+}
+
 /* A numeric in PostgreSQL's format, without the head of a varlena. */
 static inline GpucolStatus
 gpucol_packed_read(const char *data, size_t len, __int128 *r)
@@ -207,6 +252,12 @@ gpucol_packed_read(const char *data, size_t len, __int128 *r)
 		return GPUCOL_UNSUPPORTED;
 	n = (int) ((len - head.digits) / 2);
 	more = 4 * (head.weight - n + 1) + head.scale;
+	if (n <= 4)
+	{
+		if (gpucol_packed_short(data + head.digits, n, more, &mantissa) != GPUCOL_OK)
+			return GPUCOL_UNSUPPORTED;
+		return gpucol_packed_make(head.negative ? -mantissa : mantissa, head.scale, r);
+	}
 	for (int i = 0; i < n; i++)
 	{
 		int16_t		digit;
@@ -351,7 +402,11 @@ gpucol_scalar_ARITH_P(int aux, __int128 x, __int128 y, __int128 *r)
 		case GPUCOL_PACKED_QUOTIENT:
 			return gpucol_packed_remainder(aux, x, y, r);
 		case GPUCOL_PACKED_MUL:
-			if (__builtin_mul_overflow(gpucol_packed_mantissa(x), gpucol_packed_mantissa(y), &a))
+			a = gpucol_packed_mantissa(x);
+			b = gpucol_packed_mantissa(y);
+			if (a == (int64_t) a && b == (int64_t) b)
+				a = (__int128) (int64_t) a * (int64_t) b;
+			else if (__builtin_mul_overflow(a, b, &a))
 				return GPUCOL_UNSUPPORTED;
 			return gpucol_packed_make(a, gpucol_packed_scale(x) + gpucol_packed_scale(y), r);
 		default:

@@ -1,7 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * text_part.h
- *	  Parts of texts by numbers of characters, or of bytes: where they begin and end.
+ *	  Parts of texts by numbers of characters, or of bytes: where they begin and end, and how
+ *	  many there are.
  *
  * Characters are those of UTF-8, which is valid wherever PostgreSQL stores it: each has one
  * byte that does not continue another.
@@ -12,6 +13,8 @@
  */
 #ifndef GPUCOL_KERNEL_TEXT_PART_H
 #define GPUCOL_KERNEL_TEXT_PART_H
+
+#include <string.h>
 
 #include "kernel/program.h"
 
@@ -28,6 +31,32 @@ static inline bool
 gpucol_text_begins(char byte)
 {
 	return ((unsigned char) byte & 0xc0) != 0x80;
+}
+
+/* The number of characters: eight bytes at a time, less those that continue one, which each byte of `sums` counts. */
+static inline int64_t
+gpucol_text_characters(const char *data, size_t len)
+{
+	const uint64_t ones = UINT64_C(0x0101010101010101);
+	int64_t		n = (int64_t) len;
+
+	while (len >= 8)
+	{
+		uint64_t	sums = 0;
+
+		for (int i = 0; i < 31 && len >= 8; i++, len -= 8, data += 8)
+		{
+			uint64_t	word;
+
+			memcpy(&word, data, 8);
+			sums += word >> 7 & ~word >> 6 & ones;
+		}
+		/* at most 248 in all */
+		n -= (int64_t) (sums * ones >> 56);
+	}
+	for (size_t i = 0; i < len; i++)
+		n -= !gpucol_text_begins(data[i]);
+	return n;
 }
 
 /* The bytes of the first n characters. */

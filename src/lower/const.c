@@ -286,6 +286,15 @@ gpucol_lower_eval(GpucolLower *l, Expr *expr, Datum *value, bool *isnull)
 	return true;
 }
 
+bool
+gpucol_lower_get_safe(GpucolLower *l, Node *node, Datum *value)
+{
+	bool		isnull;
+
+	return gpucol_lower_is_safe_constant(l, (Expr *) node) &&
+		gpucol_lower_eval(l, (Expr *) node, value, &isnull) && !isnull;
+}
+
 /*
  * The same of an expression that PostgreSQL would evaluate now, for some row.
  */

@@ -255,6 +255,8 @@ extern bool gpucol_lower_param_is_known(const ExprContext *econtext, const Param
 extern bool gpucol_lower_is_safe_constant(const GpucolLower *l, Expr *expr);
 extern bool gpucol_lower_eval(GpucolLower *l, Expr *expr, Datum *value,
 							  bool *isnull);
+/* ... the value of one that is known and not NULL, if computing it neither fails nor changes anything */
+extern bool gpucol_lower_get_safe(GpucolLower *l, Node *node, Datum *value);
 extern void gpucol_lower_eval_needed(GpucolLower *l, Expr *expr, Datum *value,
 									 bool *isnull);
 extern bool gpucol_lower_const(GpucolLower *l, Expr *expr, GpucolValue *out);
@@ -297,6 +299,9 @@ extern bool gpucol_lower_compare_texts(GpucolLower *l, Oid funcid, List *args, O
  * false if it is none, the numbers are not constant, or PostgreSQL may raise an error.
  */
 extern bool gpucol_lower_find_part(const FuncExpr *expr, GpucolTextPart *part);
+
+/* ... is it the length of its argument, in bytes or in characters? */
+extern bool gpucol_lower_is_length(const FuncExpr *expr, bool *bytes);
 
 /* ... is it one that makes a text? */
 extern bool gpucol_lower_is_part(const Node *expr);

@@ -18,6 +18,7 @@
  *							with "_": by automata (regex.c);
  *	  strpos, position		of a constant, compared with 0: by the same search as LIKE;
  *	  split_part			compared with a constant: by an automaton;
+ *	  lengths				compared with a constant, and places in texts (match_number.c);
  *	  ANY and ALL			of a few of these.
  *
  * They may be about a part of the column's value (match_value.c).
@@ -43,6 +44,7 @@
 #include "columnar/collation.h"
 #include "compat.h"
 #include "lower/match.h"
+#include "lower/match_number.h"
 #include "lower/match_value.h"
 #include "lower/regex.h"
 #include "kernel/bytes_order.h"
@@ -69,6 +71,7 @@ typedef enum MatchKind
 	MATCH_ORDER,
 	MATCH_LIKE,
 	MATCH_AUTOMATON,
+	MATCH_LENGTH,
 	MATCH_AND,
 	MATCH_OR,
 	MATCH_NOT,
@@ -87,7 +90,7 @@ typedef enum MatchOrder
 struct GpucolMatch
 {
 	MatchKind	kind;
-	bool		negate;			/* EQUAL, IN, LIKE, AUTOMATON, IS_NULL */
+	bool		negate;			/* EQUAL, IN, LIKE, AUTOMATON, LENGTH, IS_NULL */
 	const GpucolMatchStep *steps;	/* the part that is compared, or NULL: all */
 
 	/* EQUAL, ORDER: the constant; IN: the list; LIKE: the pieces */
@@ -107,6 +110,7 @@ struct GpucolMatch
 	size_t		least;			/* length of all pieces */
 
 	GpucolAutomaton *automaton; /* AUTOMATON */
+	GpucolMatchNumber number;	/* LENGTH */
 
 	/* AND, OR, NOT */
 	GpucolMatch **args;
@@ -114,16 +118,6 @@ struct GpucolMatch
 };
 
 /* ---- recognising ---- */
-
-/* The value of a constant that is known and not NULL. */
-static bool
-get_constant(GpucolLower *l, Node *node, Datum *value)
-{
-	bool		isnull;
-
-	return gpucol_lower_is_safe_constant(l, (Expr *) node) &&
-		gpucol_lower_eval(l, (Expr *) node, value, &isnull) && !isnull;
-}
 
 /* Contents of a varlena. */
 static GpucolBytes
@@ -326,11 +320,11 @@ match_constant(GpucolLower *l, Oid funcid, Oid collation, Node *left, Node *righ
 	Datum		value;
 
 	if (is_equality(funcid, collation, &negate))
-		return get_constant(l, swapped ? left : right, &value) ?
+		return gpucol_lower_get_safe(l, swapped ? left : right, &value) ?
 			make_comparison(MATCH_EQUAL, negate, equality_item(funcid, value)) : NULL;
 	if (is_order(funcid, collation, &order))
 	{
-		if (!get_constant(l, swapped ? left : right, &value))
+		if (!gpucol_lower_get_safe(l, swapped ? left : right, &value))
 			return NULL;
 		match = make_comparison(MATCH_ORDER, false, contents(value));
 		match->order = swapped ? commute(order) : order;
@@ -340,15 +334,15 @@ match_constant(GpucolLower *l, Oid funcid, Oid collation, Node *left, Node *righ
 		return NULL;
 	if (is_like(funcid, &negate, &how))
 	{
-		if (!encoding_allows_search() || !get_constant(l, right, &value))
+		if (!encoding_allows_search() || !gpucol_lower_get_safe(l, right, &value))
 			return NULL;
 		return how == GPUCOL_CASE_KEPT ? make_like(contents(value), negate) :
 			make_automaton(gpucol_like_automaton(contents(value), collation, how), negate);
 	}
 	if (is_regex(funcid, &negate, &ignores_case))
-		return encoding_allows_search() && get_constant(l, right, &value) ?
+		return encoding_allows_search() && gpucol_lower_get_safe(l, right, &value) ?
 			make_automaton(gpucol_regex_automaton(contents(value), collation, ignores_case), negate) : NULL;
-	if (funcid == F_STARTS_WITH && get_constant(l, right, &value))
+	if (funcid == F_STARTS_WITH && gpucol_lower_get_safe(l, right, &value))
 	{
 		match = make_comparison(MATCH_LIKE, false, contents(value));
 		match->starts = true;
@@ -388,8 +382,9 @@ match_field(GpucolLower *l, Oid funcid, Oid collation, List *args)
 		!get_collation_isdeterministic(func->inputcollid) || is_padded(funcid) ||
 		!is_equality(funcid, collation, &negate) || !encoding_allows_search() ||
 		!gpucol_match_is_value(linitial(func->args), &steps) ||
-		!get_constant(l, lsecond(func->args), &separator) || !get_constant(l, lthird(func->args), &number) ||
-		!get_constant(l, lsecond(args), &value))
+		!gpucol_lower_get_safe(l, lsecond(func->args), &separator) ||
+		!gpucol_lower_get_safe(l, lthird(func->args), &number) ||
+		!gpucol_lower_get_safe(l, lsecond(args), &value))
 		return NULL;
 	match = make_automaton(gpucol_field_automaton(contents(separator), DatumGetInt32(number), contents(value)),
 						   negate);
@@ -413,7 +408,7 @@ match_cased(GpucolLower *l, Oid funcid, Oid collation, List *args)
 
 	if (!is_cased(linitial(args), &how, &of, &by) || !gpucol_match_is_value(of, &steps) ||
 		!OidIsValid(collation) || !get_collation_isdeterministic(collation) ||
-		!encoding_allows_search() || !get_constant(l, lsecond(args), &value))
+		!encoding_allows_search() || !gpucol_lower_get_safe(l, lsecond(args), &value))
 		return NULL;
 	if (is_equality(funcid, collation, &negate) && !is_padded(funcid))
 		match = make_automaton(gpucol_equal_automaton(contents(value), by, how), negate);
@@ -483,7 +478,7 @@ match_array(GpucolLower *l, ScalarArrayOpExpr *expr)
 
 	if (!gpucol_match_is_value(linitial(expr->args), &steps) ||
 		!is_equality(expr->opfuncid, expr->inputcollid, &negate) ||
-		negate == expr->useOr || !get_constant(l, lsecond(expr->args), &value))
+		negate == expr->useOr || !gpucol_lower_get_safe(l, lsecond(expr->args), &value))
 		return NULL;
 	array = DatumGetArrayTypeP(value);
 	deconstruct_array(array, ARR_ELEMTYPE(array), -1, false, TYPALIGN_INT, &items,
@@ -525,7 +520,7 @@ match_each(GpucolLower *l, ScalarArrayOpExpr *expr)
 	bool	   *nulls;
 	int			n;
 
-	if (!get_constant(l, lsecond(expr->args), &value))
+	if (!gpucol_lower_get_safe(l, lsecond(expr->args), &value))
 		return NULL;
 	array = DatumGetArrayTypeP(value);
 	if (ARR_ELEMTYPE(array) != TEXTOID || ArrayGetNItems(ARR_NDIM(array), ARR_DIMS(array)) > MOST_EACH)
@@ -575,26 +570,24 @@ match_bool(GpucolLower *l, BoolExpr *expr)
 	return match;
 }
 
-/* strpos(column, constant) > 0 and the like: is the constant somewhere in the value, or a part of it? */
+/* A comparison of a number that the value has (match_number.c). */
 static GpucolMatch *
-match_position(GpucolLower *l, Oid funcid, List *args)
+match_number(GpucolLower *l, OpExpr *expr)
 {
-	FuncExpr   *func = linitial(args);
+	GpucolMatchNumber number;
 	GpucolMatch *match;
-	Datum		value;
-	const GpucolMatchStep *steps;
 
-	if (funcid != F_INT4GT && funcid != F_INT4NE && funcid != F_INT4EQ)
+	if (!gpucol_match_number(l, expr, &number))
 		return NULL;
-	if (!IsA(func, FuncExpr) || (func->funcid != F_STRPOS && func->funcid != F_POSITION_TEXT_TEXT) ||
-		!OidIsValid(func->inputcollid) || !get_collation_isdeterministic(func->inputcollid) ||
-		!encoding_allows_search() || !get_constant(l, lsecond(args), &value) || DatumGetInt32(value) != 0 ||
-		!gpucol_match_is_value(linitial(func->args), &steps) || !get_constant(l, lsecond(func->args), &value))
-		return NULL;
-	match = make_comparison(MATCH_LIKE, funcid == F_INT4EQ, contents(value));
-	match->nbytes = match->bytes[0].len > 0;
-	match->least = match->bytes[0].len;
-	match->steps = steps;
+	match = number.is_length ? make_match(MATCH_LENGTH, number.negate) :
+		make_comparison(MATCH_LIKE, number.negate, number.found);
+	match->number = number;
+	match->steps = number.steps;
+	if (!number.is_length)
+	{
+		match->nbytes = number.found.len > 0;
+		match->least = number.found.len;
+	}
 	return match;
 }
 
@@ -606,8 +599,7 @@ gpucol_match_create(GpucolLower *l, Expr *expr)
 	switch (nodeTag(expr))
 	{
 		case T_OpExpr:
-			match = list_length(((OpExpr *) expr)->args) == 2 ?
-				match_position(l, ((OpExpr *) expr)->opfuncid, ((OpExpr *) expr)->args) : NULL;
+			match = match_number(l, (OpExpr *) expr);
 			if (match != NULL)
 				return match;
 			return match_operator(l, ((OpExpr *) expr)->opfuncid,
@@ -754,6 +746,9 @@ decide(const GpucolMatch *match, int n, const GpucolBytes *values, const bool *i
 			break;
 		case MATCH_AUTOMATON:
 			DECIDE(gpucol_automaton_accepts(match->automaton, *value) != negate);
+			break;
+		case MATCH_LENGTH:
+			DECIDE(gpucol_match_has_length(&match->number, *value) != negate);
 			break;
 		case MATCH_IS_NULL:
 			for (int i = 0; i < n; i++)

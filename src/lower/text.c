@@ -171,6 +171,17 @@ gpucol_lower_find_part(const FuncExpr *expr, GpucolTextPart *part)
 	return f != NULL && is_counted(f) && knows_characters(f) && find_part(f, expr->args, part);
 }
 
+bool
+gpucol_lower_is_length(const FuncExpr *expr, bool *bytes)
+{
+	const TextFunction *f = find_function(expr->funcid);
+
+	if (f == NULL || f->kind != TEXT_LENGTH || !knows_characters(f))
+		return false;
+	*bytes = (unit_of(f) & GPUCOL_TEXT_BYTES) != 0;
+	return true;
+}
+
 /* An argument that is a constant text, in bytes. */
 static bool
 constant_text(List *args, int i, const char **data, int *len)

@@ -52,6 +52,11 @@ SELECT d FROM conditions, differ('SELECT count(*), sum(id) FROM words WHERE ' ||
 SELECT d FROM patterns, unnest('{d,c,u,e,p}'::text[]) col, unnest('{LIKE,NOT LIKE}'::text[]) op,
 	differ(format('SELECT count(*), sum(id) FROM words WHERE %s %s %L', col, op, pattern)) d WHERE d IS NOT NULL ORDER BY id;
 SELECT d FROM patterns, differ(format('SELECT count(*), sum(id) FROM words WHERE d LIKE %L OR d NOT LIKE ''a%%'' AND NOT starts_with(d, %L)', pattern, left(pattern, 2))) d WHERE d IS NOT NULL ORDER BY id;
+-- lengths
+SELECT d FROM unnest('{"length(%s) > 2","5 >= length(%s)","length(%s) <> 2","octet_length(%s) = 6","NOT length(%s) < 1","length(%s) > NULL","3 < length(%s)","length(%s) = -1","length(%s) BETWEEN 2 AND 6 AND octet_length(%s) > 4","(length(%s) > 3) IS NULL","length(%s) >= 2147483647","length(%s) < -2147483648"}'::text[]) cond,
+	unnest('{d,c,n,b}'::text[]) col, differ('SELECT count(*), sum(id) FROM words WHERE ' || replace(cond, '%s', col)) d WHERE d IS NOT NULL;
+SELECT d FROM unnest('{"length(left(%s, 3)) = 2","char_length(right(%s, -1)) > 5","octet_length(substr(%s, 2, 2)) <= 3","length(lower(%s)) = 2","length(p::text) = 2"}'::text[]) cond,
+	unnest('{d,u,e}'::text[]) col, differ('SELECT count(*), sum(id) FROM words WHERE ' || replace(cond, '%s', col)) d WHERE d IS NOT NULL;
 -- regular expressions, some of which say what a few patterns do
 CREATE TABLE regexes (regex text, id serial);
 INSERT INTO regexes (regex) VALUES

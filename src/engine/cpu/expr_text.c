@@ -11,32 +11,6 @@
 #include "engine/cpu/expr_ops.h"
 #include "kernel/text_part.h"
 
-/* The number of characters: eight bytes at a time, less those that continue one, which each byte of `sums` counts. */
-static int64_t
-count_characters(const char *data, size_t len)
-{
-	const uint64_t ones = UINT64_C(0x0101010101010101);
-	int64_t		n = (int64_t) len;
-
-	while (len >= 8)
-	{
-		uint64_t	sums = 0;
-
-		for (int i = 0; i < 31 && len >= 8; i++, len -= 8, data += 8)
-		{
-			uint64_t	word;
-
-			memcpy(&word, data, 8);
-			sums += word >> 7 & ~word >> 6 & ones;
-		}
-		/* at most 248 in all */
-		n -= (int64_t) (sums * ones >> 56);
-	}
-	for (size_t i = 0; i < len; i++)
-		n -= !gpucol_text_begins(data[i]);
-	return n;
-}
-
 /*
  * The characters of an entry of a segment's dictionary: counted once, whoever of the threads
  * is first.
@@ -49,7 +23,7 @@ entry_characters(const GpucolCpuColumn *column, uint32_t code)
 
 	if (n == 0)
 	{
-		n = (uint32_t) count_characters(column->entries[code].data, column->entries[code].len) + 1;
+		n = (uint32_t) gpucol_text_characters(column->entries[code].data, column->entries[code].len) + 1;
 		atomic_store_explicit(known, n, memory_order_relaxed);
 	}
 	return (int64_t) n - 1;
@@ -73,7 +47,7 @@ gpucol_cpu_op_LENGTH_S(GpucolCpuFrame *f)
 		{
 			GpucolBytes string = gpucol_cpu_op_string(f->a, j);
 
-			f->dst->v.i[j] = characters ? count_characters(string.data, string.len) : (int64_t) string.len;
+			f->dst->v.i[j] = characters ? gpucol_text_characters(string.data, string.len) : (int64_t) string.len;
 		}
 	}
 	return GPUCOL_OK;
