@@ -33,6 +33,7 @@
 #include "exec/first.h"
 #include "exec/group_rows.h"
 #include "exec/join_build.h"
+#include "exec/ordinary.h"
 #include "exec/rights.h"
 #include "plan/plan.h"
 #include "exec/ranked.h"
@@ -647,8 +648,7 @@ begin_fallback(GpucolAggExecState *state)
 	MemoryContext old = MemoryContextSwitchTo(estate->es_query_cxt);
 
 	gpucol_run_end(&state->exec);
-	state->fallback = ExecInitNode(linitial(cscan->custom_plans), estate,
-								   state->eflags);
+	state->fallback = gpucol_begin_ordinary(linitial(cscan->custom_plans), estate, state->eflags);
 	state->css.custom_ps = lcons(state->fallback, state->css.custom_ps);
 	MemoryContextSwitchTo(old);
 }

@@ -25,6 +25,7 @@
 
 #include "exec/explain.h"
 #include "exec/join_build.h"
+#include "exec/ordinary.h"
 #include "exec/replay.h"
 #include "exec/result.h"
 #include "exec/rights.h"
@@ -234,7 +235,7 @@ begin_fallback(GpucolJoinState *state)
 
 	gpucol_topn_stream_reset(&state->top);
 	gpucol_run_end(&state->exec);
-	state->fallback = ExecInitNode(linitial(cscan->custom_plans), estate, state->eflags);
+	state->fallback = gpucol_begin_ordinary(linitial(cscan->custom_plans), estate, state->eflags);
 	state->css.custom_ps = lcons(state->fallback, state->css.custom_ps);
 	state->css.ss.ps.qual = NULL;
 	MemoryContextSwitchTo(old);

@@ -20,6 +20,7 @@
 #include "utils/memutils.h"
 
 #include "exec/join_build.h"
+#include "exec/ordinary.h"
 #include "exec/rights.h"
 #include "exec/run.h"
 #include "exec/window.h"
@@ -174,7 +175,7 @@ begin_fallback(GpucolWindowState *state)
 	MemoryContext old = MemoryContextSwitchTo(estate->es_query_cxt);
 
 	forget_rows(state);
-	state->fallback = ExecInitNode(linitial(cscan->custom_plans), estate, state->eflags);
+	state->fallback = gpucol_begin_ordinary(linitial(cscan->custom_plans), estate, state->eflags);
 	state->css.custom_ps = lcons(state->fallback, state->css.custom_ps);
 	MemoryContextSwitchTo(old);
 }

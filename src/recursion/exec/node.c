@@ -18,6 +18,7 @@
 #include "utils/ruleutils.h"
 
 #include "compat.h"
+#include "exec/ordinary.h"
 #include "exec/rights.h"
 #include "recursion/front/builder.h"
 #include "recursion/front/run.h"
@@ -391,25 +392,6 @@ lost_forms(const RecursiveState *state)
 }
 
 /*
- * Have subqueries whose result is a parameter run again: a plan that is initialised
- * once more takes their parameters over, but not what they have returned.
- */
-static bool
-restart_init_plans(PlanState *state, void *context)
-{
-	ListCell   *lc;
-
-	foreach(lc, state->initPlan)
-	{
-		SubPlanState *init = lfirst_node(SubPlanState, lc);
-
-		if (init->subplan->subLinkType != CTE_SUBLINK)
-			ExecReScan(init->planstate);
-	}
-	return planstate_tree_walker(state, restart_init_plans, context);
-}
-
-/*
  * Let PostgreSQL's RecursiveUnion take the place of the engine.  The engine has handed out
  * whole rounds, and the rows of each before those of the next, as PostgreSQL does; in rounds
  * before any value had two forms, they are the same ones.  So these are left out.
@@ -428,10 +410,8 @@ begin_fallback(RecursiveState *state, const char *reason)
 	old = MemoryContextSwitchTo(estate->es_query_cxt);
 	if (state->ordinary == NULL)
 	{
-		state->ordinary = ExecInitNode(lthird(scan->custom_plans), estate,
-									   state->eflags);
+		state->ordinary = gpucol_begin_ordinary(lthird(scan->custom_plans), estate, state->eflags);
 		state->css.custom_ps = lappend(state->css.custom_ps, state->ordinary);
-		restart_init_plans(state->ordinary, NULL);
 	}
 	MemoryContextSwitchTo(old);
 	state->fallback = gpucol_recursive_fallback_create(state->ordinary,

@@ -1,0 +1,42 @@
+/*-------------------------------------------------------------------------
+ *
+ * ordinary.c
+ *	  The ordinary plan that a node falls back to, begun in the midst of a statement.
+ *
+ * It has copies of nodes of the plan that has run so far.  A copy of a node with InitPlans
+ * takes their parameters over, to be computed when the copy first asks; but it shares the state
+ * of their plans, which have come to their end where they have run: the values would be NULL.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "executor/executor.h"
+#include "nodes/nodeFuncs.h"
+
+#include "exec/ordinary.h"
+
+/* Have InitPlans run again from their beginning. */
+static bool
+restart_init_plans(PlanState *state, void *context)
+{
+	ListCell   *lc;
+
+	foreach(lc, state->initPlan)
+	{
+		SubPlanState *init = lfirst_node(SubPlanState, lc);
+
+		if (init->subplan->subLinkType != CTE_SUBLINK)
+			ExecReScan(init->planstate);
+	}
+	return planstate_tree_walker(state, restart_init_plans, context);
+}
+
+PlanState *
+gpucol_begin_ordinary(Plan *plan, EState *estate, int eflags)
+{
+	PlanState  *result = ExecInitNode(plan, estate, eflags);
+
+	(void) restart_init_plans(result, NULL);
+	return result;
+}
