@@ -148,7 +148,7 @@ sub match
 		for my $i (0 .. $#args)
 		{
 			if (defined $known[$i]) { next ROW if $known[$i] ne $row->[$i]; next; }
-			my @fields = $args[$i][0] eq 'rec' ? $row->[$i] =~ /-?\d+/g : ($row->[$i]);
+			my @fields = $args[$i][0] eq 'rec' ? map({ 0 + $_ } $row->[$i] =~ /-?\d+/g) : ($row->[$i]);
 			for my $part (parts_of($args[$i]))
 			{
 				my $field = shift @fields;
