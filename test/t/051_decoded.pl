@@ -11,9 +11,10 @@ use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-my $seed = $ENV{GPUCOL_SEED} // 50;
-srand($seed);
-my $node = new_server('decoded', 'wal_level = logical', 'autovacuum = off', 'max_wal_senders = 5', 'gpucol.automerge = off', "wal_consistency_checking = 'heap,heap2'");
+seed_random(51);
+my $node = new_server('decoded', 'wal_level = logical', 'autovacuum = off', 'max_wal_senders = 5', 'gpucol.automerge = off', "wal_consistency_checking = 'heap,heap2'",
+	# transactions are spilled, and streamed to the subscriber before they end
+	'logical_decoding_work_mem = 64kB', 'max_prepared_transactions = 5');
 
 sub sql { return $node->safe_psql('postgres', $_[0]); }
 
@@ -122,7 +123,7 @@ my $connection = $node->connstr('postgres');
 (my $there = $columns) =~ s/, g int GENERATED.*?STORED//;
 $there =~ s/gone int, //;
 $there =~ s/\)$/, more text)/;
-$node->safe_psql('target', "CREATE EXTENSION gpucol; CREATE TABLE g $there USING gpucol; CREATE TABLE full_g (id int, t text) USING heap; CREATE SUBSCRIPTION s CONNECTION \$\$$connection\$\$ PUBLICATION p WITH (create_slot = false, slot_name = 'o')");
+$node->safe_psql('target', "CREATE EXTENSION gpucol; CREATE TABLE g $there USING gpucol; CREATE TABLE full_g (id int, t text) USING heap; CREATE SUBSCRIPTION s CONNECTION \$\$$connection\$\$ PUBLICATION p WITH (create_slot = false, slot_name = 'o', streaming = on)");
 $node->poll_query_until('target', "SELECT count(*) = 2 FROM pg_subscription_rel WHERE srsubstate = 'r'") or die 'the first copy does not end';
 $node->backup('base');
 my $standby = PostgreSQL::Test::Cluster->new('decoded_standby');
@@ -163,6 +164,7 @@ sub change
 		"DELETE FROM full_g WHERE id = $id",
 		"INSERT INTO full_g SELECT $new, i::text FROM generate_series(1, 1200) i",
 		"BEGIN; UPDATE g SET n = 0 WHERE id = $id; SAVEPOINT a; DELETE FROM g WHERE id = $to; ROLLBACK TO a; DELETE FROM full_g WHERE id = $to; COMMIT",
+		"BEGIN; UPDATE g SET n = 1, t = repeat('p', 100) WHERE id BETWEEN $id AND $to; DELETE FROM full_g WHERE id = $to; PREPARE TRANSACTION 'p'; " . pick('COMMIT', 'ROLLBACK') . " PREPARED 'p'",
 		"SELECT gpucol.merge('g')", "SELECT gpucol.merge('full_g')", 'VACUUM g, full_g');
 	sql($changes[int(rand(@changes))]);
 }
