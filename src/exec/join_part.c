@@ -107,8 +107,7 @@ count_part(const GpucolJoins *joins, int table)
 static bool
 is_final(const GpucolExec *exec)
 {
-	return exec->unlimited ||
-		(exec->kind == GPUCOL_PROGRAM_SCAN && exec->emitted && !exec->withholds);
+	return exec->unlimited || (exec->emitted && !exec->withholds);
 }
 
 /* Make the part that is a table's turn. */

@@ -119,6 +119,25 @@ DECLARE c SCROLL CURSOR FOR SELECT f.id FROM fact f LEFT JOIN dim d ON f.k = d.k
 FETCH 3 FROM c; MOVE LAST IN c; FETCH PRIOR FROM c;
 COMMIT;
 SELECT count(*) FROM (SELECT f.id FROM fact f LEFT JOIN dim d ON f.k = d.k LIMIT 10) x;
+-- what other cursors hold leaves too little for the tables of groups that are still to come
+SET gpucol.memory_limit = '2MB';
+CREATE FUNCTION rest_of(c refcursor) RETURNS int LANGUAGE plpgsql AS $$
+DECLARE
+	n int;
+BEGIN
+	MOVE FORWARD ALL FROM c;
+	GET DIAGNOSTICS n = ROW_COUNT;
+	RETURN n;
+END $$;
+BEGIN;
+DECLARE a CURSOR FOR SELECT f.id, f.t, count(*), sum(d.k) FROM fact f LEFT JOIN dim d ON f.k = d.k GROUP BY 1, 2;
+DECLARE b CURSOR FOR SELECT id, t, count(*), sum(k) FROM fact GROUP BY 1, 2;
+DECLARE c CURSOR FOR SELECT k, t, count(*), max(id) FROM dim GROUP BY 1, 2;
+MOVE a; MOVE b; MOVE c;
+SELECT rest_of('a') AS a, rest_of('b') AS b, rest_of('c') AS c,
+	(SELECT count(*) FROM h_fact) AS of_fact, (SELECT count(DISTINCT (k, t)) FROM h_dim) AS of_dim;
+COMMIT;
+SET gpucol.memory_limit = '4MB';
 -- no temporary file is left
 SELECT count(*) FROM pg_ls_tmpdir();
 -- an error of a row in any part is raised
