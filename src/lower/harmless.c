@@ -32,6 +32,7 @@
 #include "postgres.h"
 
 #include <alloca.h>
+#include <sys/mman.h>
 
 #include "access/detoast.h"
 #include "catalog/pg_type.h"
@@ -705,12 +706,24 @@ gpucol_harmless_condition(GpucolLower *l, Expr *expr)
 	return check_node(&walk, (Node *) expr, &bytes);
 }
 
+/* Is there address space for so much more stack?  Where there is none, growing it is the process's end. */
+static bool
+can_grow(Size bytes)
+{
+	void	   *room = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	return room != MAP_FAILED && munmap(room, bytes) == 0;
+}
+
 bool
 gpucol_harmless_stack(void)
 {
-	/* a quarter of the stack, as if it were used */
-	volatile char *reserve = alloca((Size) max_stack_depth * 1024 / 4);
+	Size		quarter = (Size) max_stack_depth * 1024 / 4;
+	volatile char *reserve;
 
+	if (!can_grow(quarter))
+		return false;
+	reserve = alloca(quarter);	/* as if it were used */
 	reserve[0] = 0;
 	return !stack_is_too_deep();
 }

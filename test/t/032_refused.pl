@@ -136,6 +136,23 @@ SKIP:
 }
 ok(start_under($poor, 'true'), 'starts again');
 is(check_queries('with all'), scalar keys %queries, 'every statement has its answer');
+
+# A backend whose stack may grow by less than what must be left of it for tests of texts
+{
+	my $psql = $poor->background_psql('postgres', on_error_stop => 0);
+	my $ask = q{SELECT count(*) FROM stacked WHERE md5(s) > '8'};
+	my $pid = $psql->query('SELECT pg_backend_pid()');
+
+	$psql->query('CREATE TABLE stacked USING gpucol AS SELECT md5(i::text) AS s FROM generate_series(1, 3000) i');
+	$psql->query("SET max_stack_depth = '128kB'");
+	my $count = $psql->query($ask);
+	$psql->query("SET max_stack_depth = '4MB'");
+	my ($size) = slurp_file("/proc/$pid/status") =~ /VmSize:\s+(\d+) kB/;
+	system_or_bail('prlimit', "--pid=$pid", '--as=' . ($size + 300) * 1024 . ':');
+	$psql->query($ask);
+	is($psql->query($ask), $count, 'little stack: the backend lives, and PostgreSQL answers');
+	$psql->quit;
+}
 my $log = slurp_file($poor->logfile);
 unlike($log, qr/terminated by signal|PANIC|TRAP/, 'no backend has crashed');
 stop_under($poor);
