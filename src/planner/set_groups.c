@@ -624,14 +624,19 @@ weigh_aggregates(Node *node, Weighing *weighing)
 	return expression_tree_mutator(node, weigh_aggregates, weighing);
 }
 
-/* Do distinct rows, each with how often it is there, suffice for a query? */
+/*
+ * Do distinct rows, each with how often it is there, suffice for a query?  One that is correlated stays
+ * as it is, so that subquery.c can make a join of it.
+ */
 static bool
 suffices(Query *query)
 {
 	Weighing	weighing = {.depth = 0};
+	GpucolReferences around = gpucol_subquery_references((Node *) query);
 	bool		grouped = query->hasAggs || query->groupClause != NIL;
 
-	if (query->commandType != CMD_SELECT || query->rowMarks != NIL || query->setOperations != NULL ||
+	if (around.own || around.outer || around.farther || query->commandType != CMD_SELECT ||
+		query->rowMarks != NIL || query->setOperations != NULL ||
 		(!grouped && (query->distinctClause == NIL || query->hasDistinctOn || query->hasWindowFuncs)) ||
 		contain_volatile_functions((Node *) query))
 		return false;

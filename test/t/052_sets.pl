@@ -24,7 +24,9 @@ CREATE FUNCTION compare(query text) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE missing bigint; extra bigint; first bool := false; line text;
 BEGIN
 	EXECUTE 'CREATE TEMP TABLE packed AS ' || replace(query, '@', 'packed');
-	FOR line IN EXECUTE 'EXPLAIN (COSTS OFF) ' || replace(query, '@', 'packed') LOOP first := first OR line ~ '->.*GpucolAgg'; END LOOP;
+	FOR line IN EXECUTE 'EXPLAIN (COSTS OFF) ' || replace(query, '@', 'packed') LOOP
+		first := (first OR line ~ '->.*GpucolAgg') AND line !~ 'Rows: of plan';
+	END LOOP;
 	EXECUTE 'CREATE TEMP TABLE plain AS ' || replace(query, '@', 'heap');
 	SELECT count(*) INTO missing FROM (SELECT x::text FROM plain x EXCEPT ALL SELECT x::text FROM packed x) q;
 	SELECT count(*) INTO extra FROM (SELECT x::text FROM packed x EXCEPT ALL SELECT x::text FROM plain x) q;
