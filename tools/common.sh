@@ -86,6 +86,16 @@ choose_work()
 	[ -O "$WORK" ] || [ "$(id -u)" = 0 ] || die "$WORK belongs to another user"
 }
 
+# For which devices the CUDA daemon is built (cuda/Makefile): the caller's ARCH, else those
+# that are here, else $1.
+cuda_arch()
+{
+	if [ -n "${ARCH:-}" ]; then echo "$ARCH"
+	elif nvidia-smi -L 2>/dev/null | grep -q '^GPU'; then echo native
+	else echo "$1"
+	fi
+}
+
 # copy_tests FOLDER: the tests, where the server's user can read and run them.
 copy_tests()
 {

@@ -185,10 +185,12 @@ private:
 /* A device.  CUDA's own number of it is `ordinal`. */
 struct Device
 {
-	Device(int number_, int ordinal_) : number(number_), ordinal(ordinal_), cache(&pool, number_) {}
+	Device(int number_, int ordinal_, const std::string &code_ = "")
+		: number(number_), ordinal(ordinal_), code(code_), cache(&pool, number_) {}
 
 	int			number;
 	int			ordinal;
+	std::string code;			/* which of the program's it runs (device_verdict.h) */
 	/*
 	 * As DevicePool::lend(), but pieces that nobody has pinned leave for it; and how much
 	 * that could be.

@@ -11,8 +11,9 @@
 
 #include <chrono>
 #include <cstdint>
-#include <cuda_runtime.h>
 #include <unistd.h>
+
+#include "cuda/base/api.cuh"
 
 /* The flag, as kernels see it; NULL: nobody raises it. */
 typedef const volatile uint32_t *GpucolCancelFlag;

@@ -39,6 +39,19 @@ device_check_memory(cudaError_t error, const char *what)
 	throw Failure{GPUCOL_OUT_OF_MEMORY, std::string("no memory for CUDA's own needs: ") + what};
 }
 
+cudaError_t
+device_capability(int ordinal, int *capability)
+{
+	int			major = 0,
+				minor = 0;
+	cudaError_t error = cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, ordinal);
+
+	if (error == cudaSuccess)
+		error = cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, ordinal);
+	*capability = 10 * major + minor;
+	return error;
+}
+
 void
 device_wait(cudaStream_t stream)
 {

@@ -17,13 +17,12 @@
 #ifndef GPUCOL_CUDA_DEVICE_CUH
 #define GPUCOL_CUDA_DEVICE_CUH
 
-#include <cuda_runtime.h>
-
 #include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
 
+#include "cuda/base/api.cuh"
 #include "cuda/base/device_pool.h"
 #include "cuda/base/failure.h"
 
@@ -32,6 +31,9 @@ extern void device_check(cudaError_t error, const char *what);
 
 /* The same, but a lack of memory is a Failure of the request. */
 extern void device_check_memory(cudaError_t error, const char *what);
+
+/* Ten times the compute capability of CUDA's device `ordinal`. */
+extern cudaError_t device_capability(int ordinal, int *capability);
 
 /*
  * Wait for a stream, at first without sleeping: being woken takes as long as many a

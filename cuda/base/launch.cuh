@@ -1,8 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * launch.cuh
- *	  Sizes of persistent grids: exactly the blocks that are resident at once; and the
- *	  shared memory that blocks may have.
+ *	  Sizes of persistent grids: exactly the blocks that are resident at once; the shared
+ *	  memory that blocks may have; and what the code that is loaded can do.
  *
  *-------------------------------------------------------------------------
  */
@@ -11,7 +11,48 @@
 
 #include <cstdint>
 
-#include <cuda_runtime.h>
+#include "cuda/base/api.cuh"
+#include "cuda/base/tuning.cuh"
+
+/*
+ * The architecture, ten times the compute capability, for which the code of `kernel` was
+ * compiled that the current device runs: 90 of code for 9.0, on whatever device.  What this
+ * one has of instructions the code may use, and no more (warp.cuh).  0 where it has no code.
+ */
+template <class Kernel>
+inline int
+gpucol_launch_code(Kernel kernel)
+{
+	cudaFuncAttributes attributes;
+
+	if (cudaFuncGetAttributes(&attributes, (const void *) kernel) != cudaSuccess)
+	{
+		cudaGetLastError();
+		return 0;
+	}
+	return attributes.ptxVersion;
+}
+
+/*
+ * Bytes of shared memory that a block on the current device may have, of H100's at most.
+ * A build of one architecture's code for any device (GPUCOL_CODE, cuda/Makefile) takes no
+ * more than the least of that architecture's devices has, so that its ways are tested.
+ */
+inline size_t
+gpucol_launch_shared()
+{
+#ifdef GPUCOL_CODE
+	constexpr int limit = GPUCOL_CODE < 80 ? 64 * 1024 : GPUCOL_CODE < 90 ? 99 * 1024 : GPUCOL_MOST_SHARED;
+#else
+	constexpr int limit = GPUCOL_MOST_SHARED;
+#endif
+	int			device = 0,
+				most = 0;
+
+	cudaGetDevice(&device);
+	cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, device);
+	return most < limit ? most : limit;
+}
 
 /*
  * Let blocks of `kernel` have as much dynamic shared memory as the current device has
@@ -70,16 +111,13 @@ gpucol_launch_blocks(Kernel kernel, int threads, size_t shared)
 	return a.blocks;
 }
 
-/* Threads a block of element-wise kernels. */
-constexpr int GPUCOL_THREADS = 256;
-
 /* Blocks of GPUCOL_THREADS for an element-wise kernel over n elements. */
 inline unsigned
 gpucol_launch_grid(size_t n)
 {
 	size_t		blocks = (n + GPUCOL_THREADS - 1) / GPUCOL_THREADS;
 
-	return (unsigned) (blocks < 1 ? 1 : blocks > 132 * 64 ? 132 * 64 : blocks);
+	return (unsigned) (blocks < 1 ? 1 : blocks > GPUCOL_MOST_BLOCKS ? GPUCOL_MOST_BLOCKS : blocks);
 }
 
 /* The elements 0 .. n - 1 of an element-wise kernel that are this thread's. */

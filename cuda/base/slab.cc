@@ -5,9 +5,9 @@
  *
  *-------------------------------------------------------------------------
  */
+#include "cuda/base/api.cuh"
 #include "cuda/base/slab.cuh"
 
-#include <cuda_runtime.h>
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>

@@ -9,7 +9,7 @@
 #ifndef GPUCOL_CUDA_STAGE_CUH
 #define GPUCOL_CUDA_STAGE_CUH
 
-#include <cuda_runtime.h>
+#include "cuda/base/api.cuh"
 
 /* Are the times of stages logged?  Set at the start of the program. */
 extern bool gpucol_stages;

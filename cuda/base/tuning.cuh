@@ -5,7 +5,9 @@
  *	  measurement.  Nothing else in cuda/ holds a bare launch parameter.
  *
  * Measured with test/gpu/kernels on one NVIDIA H200; see test/bench/results
- * for the tables.
+ * for the tables.  Other architectures take the same, within what they have: shared memory
+ * is what the device gives (gpucol_launch_shared()), and blocks are bounded so that the least
+ * device, 7.5, holds them.
  *
  *-------------------------------------------------------------------------
  */
@@ -13,6 +15,11 @@
 #define GPUCOL_CUDA_TUNING_CUH
 
 #include <cstdint>
+
+/* Threads a block of element-wise kernels, and most of their blocks: 64 for each multiprocessor
+ * of the device of these measurements. */
+constexpr int GPUCOL_THREADS = 256;
+constexpr int GPUCOL_MOST_BLOCKS = 64 * 132;
 
 /* Vectors of one segment that a warp takes at a time.  Larger runs cost
  * balance at the end of a scan, smaller ones more segment look-ups. */
@@ -66,8 +73,10 @@ constexpr int GPUCOL_AGG_GLOBAL_THREADS = 256;
 #endif
 constexpr int GPUCOL_INTERP_THREADS = 256;
 
-/* Shared memory that a reduction object may take, of the 227 KB of a block. */
-constexpr int GPUCOL_AGG_SHARED_BYTES = 220 * 1024;
+/* Shared memory that a block takes at most, what 9.0 and 10.0 have (8.0: 163 KB, other 8.x
+ * and 12.0: 99, 7.5: 64), and what a reduction object leaves of it to the kernel's own. */
+constexpr int GPUCOL_MOST_SHARED = 227 * 1024;
+constexpr int GPUCOL_AGG_OWN_SHARED = 7 * 1024;
 
 /* Groups up to which a reduction object has one copy a lane, and up to which
  * it has eight: below, lanes of a warp meet in one group too often. */
@@ -108,9 +117,16 @@ constexpr uint64_t GPUCOL_JIT_MIN_ROWS = 1 << 20;
 constexpr int GPUCOL_JIT_MAX_WORDS = 40;
 
 /* Rankings: elementwise kernels; threads whose heaps share a block's memory and
- * how much of it they take, so that two blocks are resident. */
+ * how much of it they take at most, so that two blocks are resident. */
 constexpr int GPUCOL_DEVICE_RANK_THREADS = 256;
 constexpr int GPUCOL_DEVICE_RANK_HEAP_THREADS = 128;
 constexpr int GPUCOL_DEVICE_RANK_HEAP_SHARED_BYTES = 110 * 1024;
+
+/* Threads of a multiprocessor of 7.5. */
+constexpr int GPUCOL_LEAST_RESIDENT = 1024;
+static_assert(GPUCOL_SCAN_BLOCKS * GPUCOL_SCAN_THREADS <= GPUCOL_LEAST_RESIDENT &&
+			  GPUCOL_REDUCE_BLOCKS * GPUCOL_SCAN_THREADS <= GPUCOL_LEAST_RESIDENT &&
+			  GPUCOL_INTERP_BLOCKS * GPUCOL_INTERP_THREADS <= GPUCOL_LEAST_RESIDENT &&
+			  GPUCOL_AGG_THREADS <= GPUCOL_LEAST_RESIDENT, "every architecture holds these blocks");
 
 #endif

@@ -38,6 +38,7 @@
 #include "cuda/base/cache.cuh"
 #include "cuda/jit/jit.cuh"
 #include "cuda/daemon/listener.h"
+#include "cuda/daemon/open_devices.cuh"
 #include "cuda/query/request.cuh"
 #include "cuda/daemon/serve.cuh"
 #include "cuda/base/slab.cuh"
@@ -52,75 +53,13 @@ on_terminate(int)
 	_exit(0);
 }
 
-/* That there is no device has been said. */
-static bool again = false;
-
-/* Say what is wrong with devices. */
+/* Open the devices and what clients see of all of them; the process ends where there are none. */
 static void
-complain(const std::string &what, cudaError_t error)
+begin(size_t limit, int copies, bool again)
 {
-	if (!again)
-		fprintf(stderr, "gpucol_gpud: %s: %s\n", what.c_str(), cudaGetErrorString(error));
-}
-
-/* Has a device code of this program that it can run? */
-__global__ void
-probe_kernel()
-{
-}
-
-/* Open one device; false if it cannot be used. */
-static bool
-open_device(int ordinal, size_t limit, int copies)
-{
-	size_t		free = 0,
-				total = 0;
-	cudaFuncAttributes attributes;
-	cudaError_t error = cudaSetDevice(ordinal);
-
-	if (error == cudaSuccess)
-		error = cudaSetDeviceFlags(cudaDeviceScheduleBlockingSync);
-	if (error == cudaSuccess)
-		error = cudaFuncGetAttributes(&attributes, probe_kernel);
-	if (error == cudaSuccess)
-		error = cudaMemGetInfo(&free, &total);
-	if (error != cudaSuccess)
-	{
-		complain("CUDA device " + std::to_string(ordinal) + " cannot be used", error);
-		cudaGetLastError();
-		return false;
-	}
-	if (limit == 0 || limit > free / 10 * 9)
-		limit = free / 10 * 9;
-	for (int i = 0; i < copies; i++)
-	{
-		Device	   *device = new Device((int) devices.size(), ordinal);
-
-		device_open_pool(&device->pool, ordinal, limit / copies);
-		devices.push_back(device);
-	}
-	return true;
-}
-
-/*
- * Open the devices that can be used, each with at most `limit` bytes of its
- * memory.  For tests, one device may stand for several.
- */
-static void
-open_devices(size_t limit, int copies)
-{
-	int			n = 0;
 	uint64_t	all = 0;
-	cudaError_t error = cudaGetDeviceCount(&n);
 
-	if (error != cudaSuccess || n == 0)
-	{
-		complain("no CUDA device", error);
-		exit(GPUCOL_GPUD_EXIT_NO_DEVICE);
-	}
-	for (int i = 0; i < n; i++)
-		open_device(i, limit, copies);
-	if (devices.empty())
+	if (!open_devices(limit, copies, again))
 		exit(GPUCOL_GPUD_EXIT_NO_DEVICE);
 	for (Device *d : devices)
 		all += d->pool.limit();
@@ -163,7 +102,8 @@ int
 main(int argc, char **argv)
 {
 	size_t		limit = 0;
-	bool		jit_wait = false;
+	bool		jit_wait = false,
+				again = false;
 	int			copies = 1;
 	const char *socket_path = GPUCOL_WIRE_SOCKET;
 	pid_t		parent = getppid();
@@ -202,7 +142,7 @@ main(int argc, char **argv)
 	signal(SIGINT, on_terminate);
 	signal(SIGPIPE, SIG_IGN);
 	raise_descriptors();
-	open_devices(limit, copies);
+	begin(limit, copies, again);
 	if (!Watch::open())
 	{
 		perror("gpucol_gpud: watching clients");

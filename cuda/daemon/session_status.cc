@@ -15,6 +15,8 @@
 #include <cstring>
 #include <set>
 
+#include "cuda/base/device_verdict.h"
+#include "cuda/daemon/open_devices.cuh"
 #include "cuda/jit/jit.cuh"
 
 static std::mutex sessions_mutex;
@@ -81,18 +83,34 @@ Session::activities()
 	return rows;
 }
 
-/* One device. */
+/* Any device, used or not. */
 static GpucolWireDevice
-describe(Device &device, const JitCounts &compiled)
+describe(int ordinal)
 {
 	cudaDeviceProp prop;
 	GpucolWireDevice d = {};
 
-	device_check(cudaGetDeviceProperties(&prop, device.ordinal), "device properties");
+	d.number = -1;
+	if (cudaGetDeviceProperties(&prop, ordinal) != cudaSuccess)
+	{
+		cudaGetLastError();
+		return d;
+	}
 	memcpy(d.name, prop.name, sizeof(d.name) - 1);
-	d.number = device.number;
 	d.multiprocessors = prop.multiProcessorCount;
 	d.memory = prop.totalGlobalMem;
+	snprintf(d.architecture, sizeof(d.architecture), "%s", device_architecture(10 * prop.major + prop.minor).c_str());
+	return d;
+}
+
+/* One that is used. */
+static GpucolWireDevice
+describe(Device &device, const JitCounts &compiled)
+{
+	GpucolWireDevice d = describe(device.ordinal);
+
+	d.number = device.number;
+	snprintf(d.code, sizeof(d.code), "%s", device.code.c_str());
 	d.limit = device.pool.limit();
 	d.held = device.pool.used();
 	d.cached = device.cache.bytes();
@@ -115,6 +133,13 @@ describe_devices()
 
 	for (Device *device : devices)
 		rows.push_back(describe(*device, compiled));
+	for (const UnusedDevice &device : unused_devices)
+	{
+		GpucolWireDevice d = describe(device.ordinal);
+
+		snprintf(d.unused_because, sizeof(d.unused_because), "%s", device.why.c_str());
+		rows.push_back(d);
+	}
 	return rows;
 }
 

@@ -19,6 +19,9 @@
 #include <system_error>
 #include <thread>
 
+#include "cuda/base/cache.cuh"
+#include "cuda/base/warp.cuh"
+
 /* Never destroyed: its thread waits on it until the process ends. */
 Jit		   &jit = *new Jit;
 
@@ -32,9 +35,11 @@ struct Compiler
 	int			(*compile) (Handle, int, const char *const *);
 	int			(*log_size) (Handle, size_t *);
 	int			(*log) (Handle, char *);
-	int			(*cubin_size) (Handle, size_t *);
-	int			(*cubin) (Handle, char *);
+	int			(*code_size) (Handle, size_t *);	/* machine code, or text for the driver */
+	int			(*code) (Handle, char *);
 	int			(*destroy) (Handle *);
+	int			(*count_architectures) (int *);
+	int			(*architectures) (int *);
 };
 
 static Compiler compiler;
@@ -113,21 +118,56 @@ Jit::configure(const std::string &directory, bool wait)
 	wait_ = wait;
 }
 
+/*
+ * What to compile for: "sm_90" where all devices are such and NVRTC makes their machine code;
+ * "compute_80", say, where the least device is an 8.6 of several, or later than all that NVRTC
+ * knows: text that each device's driver compiles.  "" if nothing suits.
+ */
+static std::string
+choose_architecture()
+{
+	int			n = 0,
+				count = 0,
+				least = 0,
+				best = 0;
+	bool		equal = true;
+	std::vector<int> known;
+
+	if (cudaGetDeviceCount(&n) != cudaSuccess || compiler.count_architectures(&count) != 0 || count <= 0)
+		return "";
+	for (int d = 0, capability; d < n; d++)
+		if (device_capability(d, &capability) == cudaSuccess && capability >= GPUCOL_CODE_LEAST)
+		{
+			equal = equal && (least == 0 || capability == least);
+			least = least == 0 ? capability : std::min(least, capability);
+		}
+#ifdef GPUCOL_CODE
+	least = std::min(least, GPUCOL_CODE);
+	equal = false;
+#endif
+	known.resize(count);
+	if (compiler.architectures(known.data()) != 0)
+		return "";
+	for (int a : known)
+		if (a <= least)
+			best = std::max(best, a);
+	return best == 0 ? "" : (equal && best == least ? "sm_" : "compute_") + std::to_string(best);
+}
+
 /* Open NVRTC; "" or why it cannot be used.  By the background thread alone. */
 std::string
 Jit::open_compiler()
 {
 	const char *given = getenv("GPUCOL_NVRTC"),
 			   *option = getenv("GPUCOL_JIT_OPTIONS");
-	std::string major = std::to_string(CUDART_VERSION / 1000);
+	std::string major = std::to_string(CUDART_VERSION / 1000),
+				architecture,
+				headers;
 	std::vector<std::string> names = {"libnvrtc.so." + major, "libnvrtc.so",
 		"/usr/local/cuda/lib64/libnvrtc.so." + major, "/usr/local/cuda/lib/libnvrtc.so." + major};
 	void	   *library = NULL;
 	int			compiler_major = 0,
-				compiler_minor = 0,
-				devices = 0;
-	std::set<std::string> architectures;
-	std::string headers;
+				compiler_minor = 0;
 
 	if (given)
 		names = {given};
@@ -141,27 +181,23 @@ Jit::open_compiler()
 	compiler.compile = (decltype(compiler.compile)) dlsym(library, "nvrtcCompileProgram");
 	compiler.log_size = (decltype(compiler.log_size)) dlsym(library, "nvrtcGetProgramLogSize");
 	compiler.log = (decltype(compiler.log)) dlsym(library, "nvrtcGetProgramLog");
-	compiler.cubin_size = (decltype(compiler.cubin_size)) dlsym(library, "nvrtcGetCUBINSize");
-	compiler.cubin = (decltype(compiler.cubin)) dlsym(library, "nvrtcGetCUBIN");
+	compiler.count_architectures = (decltype(compiler.count_architectures))
+		dlsym(library, "nvrtcGetNumSupportedArchs");
+	compiler.architectures = (decltype(compiler.architectures)) dlsym(library, "nvrtcGetSupportedArchs");
 	compiler.destroy = (decltype(compiler.destroy)) dlsym(library, "nvrtcDestroyProgram");
 	if (!compiler.version || !compiler.create || !compiler.compile || !compiler.log_size || !compiler.log ||
-		!compiler.cubin_size || !compiler.cubin || !compiler.destroy ||
+		!compiler.count_architectures || !compiler.architectures || !compiler.destroy ||
 		compiler.version(&compiler_major, &compiler_minor) != 0)
 		return "NVRTC on this host is too old: nothing is compiled";
-	if (cudaGetDeviceCount(&devices) != cudaSuccess || devices == 0)
-		return "the devices could not be counted: nothing is compiled";
-	for (int d = 0; d < devices; d++)
-	{
-		int			high = 0,
-					low = 0;
-
-		cudaDeviceGetAttribute(&high, cudaDevAttrComputeCapabilityMajor, d);
-		cudaDeviceGetAttribute(&low, cudaDevAttrComputeCapabilityMinor, d);
-		architectures.insert("sm_" + std::to_string(high) + std::to_string(low));
-	}
-	if (architectures.size() != 1)
-		return "the devices' architectures differ: nothing is compiled";
-	options_ = {"--gpu-architecture=" + *architectures.begin(), "--std=c++17", "--device-int128",
+	architecture = choose_architecture();
+	if (architecture.empty())
+		return "NVRTC knows no architecture of the devices: nothing is compiled";
+	text_ = architecture[0] == 'c';
+	compiler.code_size = (decltype(compiler.code_size)) dlsym(library, text_ ? "nvrtcGetPTXSize" : "nvrtcGetCUBINSize");
+	compiler.code = (decltype(compiler.code)) dlsym(library, text_ ? "nvrtcGetPTX" : "nvrtcGetCUBIN");
+	if (!compiler.code_size || !compiler.code)
+		return "NVRTC on this host is too old: nothing is compiled";
+	options_ = {"--gpu-architecture=" + architecture, "--std=c++17", "--device-int128",
 				"-default-device", "-fmad=false"};
 	if (option)
 		options_.push_back(option);
@@ -318,8 +354,8 @@ Jit::build(const std::string &source)
 {
 	std::string key = environment_ + source,
 				log;
-	std::vector<char> cubin = files_.read(key);
-	JitHandle	kernel = cubin.empty() ? NULL : load(cubin, key);
+	std::vector<char> code = files_.read(key);
+	JitHandle	kernel = code.empty() ? NULL : load(code, key);
 
 	if (kernel)
 		return kernel;
@@ -328,14 +364,14 @@ Jit::build(const std::string &source)
 		fprintf(stderr, "gpucol_gpud: a kernel ended the compiler before and stays interpreted\n");
 		return NULL;
 	}
-	cubin = compile(source, &log);
+	code = compile(source, &log);
 	files_.end(key);
-	if (!cubin.empty())
-		kernel = load(cubin, key);
+	if (!code.empty())
+		kernel = load(code, key);
 	if (!kernel)
 		fprintf(stderr, "gpucol_gpud: a kernel could not be compiled and stays interpreted: %.2000s\n", log.c_str());
 	else
-		files_.write(key, cubin);
+		files_.write(key, code);
 	return kernel;
 }
 
@@ -346,7 +382,7 @@ Jit::compile(const std::string &source, std::string *log)
 				texts;
 	std::vector<const char *> options;
 	Compiler::Handle program = NULL;
-	std::vector<char> cubin;
+	std::vector<char> code;
 	size_t		n = 0;
 
 	for (const JitHeader *h = gpucol_jit_headers; h->name != NULL; h++)
@@ -360,14 +396,14 @@ Jit::compile(const std::string &source, std::string *log)
 						names.data()) != 0)
 	{
 		*log = "the compiler did not take the source";
-		return cubin;
+		return code;
 	}
 	if (compiler.compile(program, (int) options.size(), options.data()) == 0 &&
-		compiler.cubin_size(program, &n) == 0)
+		compiler.code_size(program, &n) == 0)
 	{
-		cubin.resize(n);
-		if (compiler.cubin(program, cubin.data()) != 0)
-			cubin.clear();
+		code.resize(n);
+		if (compiler.code(program, code.data()) != 0)
+			code.clear();
 	}
 	else if (compiler.log_size(program, &n) == 0 && n > 0)
 	{
@@ -375,25 +411,38 @@ Jit::compile(const std::string &source, std::string *log)
 		compiler.log(program, &(*log)[0]);
 	}
 	compiler.destroy(&program);
-	return cubin;
+	return code;
+}
+
+/* Have each device's driver compile text now, where nobody waits for it; false if one refuses. */
+static bool
+settle_text(cudaKernel_t kernel)
+{
+	cudaFuncAttributes attributes;
+
+	for (const Device *device : devices)
+		if (cudaSetDevice(device->ordinal) != cudaSuccess ||
+			cudaFuncGetAttributes(&attributes, (const void *) kernel) != cudaSuccess)
+			return false;
+	return true;
 }
 
 JitHandle
-Jit::load(const std::vector<char> &cubin, const std::string &key)
+Jit::load(const std::vector<char> &code, const std::string &key)
 {
 	cudaLibrary_t library;
 	cudaKernel_t kernel;
 
-	if (cudaLibraryLoadData(&library, cubin.data(), NULL, NULL, 0, NULL, NULL, 0) != cudaSuccess)
+	if (cudaLibraryLoadData(&library, code.data(), NULL, NULL, 0, NULL, NULL, 0) != cudaSuccess)
 	{
 		cudaGetLastError();
 		return NULL;
 	}
-	if (cudaLibraryGetKernel(&kernel, library, "gpucol_compiled") != cudaSuccess)
+	if (cudaLibraryGetKernel(&kernel, library, "gpucol_compiled") != cudaSuccess || (text_ && !settle_text(kernel)))
 	{
 		cudaGetLastError();
 		cudaLibraryUnload(library);
 		return NULL;
 	}
-	return std::make_shared<const JitKernel>(library, kernel, cubin.size(), files_, key);
+	return std::make_shared<const JitKernel>(library, kernel, code.size(), files_, key);
 }

@@ -14,6 +14,9 @@
  * is not tried a third time, nor is a source that ends the compiler
  * (jit_files.h).
  *
+ * Where all devices are of one architecture that NVRTC knows it makes machine code, else text
+ * (PTX) of the least one, which the driver compiles for each device when it is loaded.
+ *
  * NVRTC is opened by the background thread when first wanted; where it is missing
  * nothing is compiled and note() says why.  What was compiled is kept in memory,
  * the kernels used last, and in files.
@@ -26,8 +29,6 @@
 #ifndef GPUCOL_CUDA_JIT_CUH
 #define GPUCOL_CUDA_JIT_CUH
 
-#include <cuda_runtime.h>
-
 #include <atomic>
 #include <condition_variable>
 #include <deque>
@@ -38,6 +39,7 @@
 #include <string>
 #include <vector>
 
+#include "cuda/base/api.cuh"
 #include "cuda/jit/jit_files.h"
 
 constexpr size_t GPUCOL_JIT_DISK_BYTES = (size_t) 64 << 20;
@@ -164,7 +166,7 @@ private:
 	void		work();
 	JitHandle	build(const std::string &source);
 	std::vector<char> compile(const std::string &source, std::string *log);
-	JitHandle	load(const std::vector<char> &cubin, const std::string &key);
+	JitHandle	load(const std::vector<char> &code, const std::string &key);
 	void		make_room(size_t kernels, size_t bytes);
 
 	std::mutex	mutex_;
@@ -176,6 +178,7 @@ private:
 	std::string environment_;	/* architecture, compiler, headers, options */
 	std::vector<std::string> options_;
 	std::string note_;
+	bool		text_ = false;	/* kernels are text, not machine code */
 	bool		wait_ = false;
 	bool		running_ = false;
 	uint64_t	clock_ = 0;

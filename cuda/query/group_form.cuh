@@ -8,11 +8,10 @@
 #ifndef GPUCOL_CUDA_GROUP_FORM_CUH
 #define GPUCOL_CUDA_GROUP_FORM_CUH
 
-#include <cuda_runtime.h>
-
 #include <cstddef>
 #include <cstdint>
 
+#include "cuda/base/api.cuh"
 #include "cuda/scan/plan.h"
 #include "kernel/program.h"
 

@@ -344,7 +344,7 @@ counts_warps(int32_t k)
 {
 	int			warps = GPUCOL_DEVICE_RANK_THREADS / 32;
 
-	while (warps > 0 && warps * warp_doubles(k) * sizeof(double) > GPUCOL_DEVICE_RANK_HEAP_SHARED_BYTES)
+	while (warps > 0 && warps * warp_doubles(k) * sizeof(double) > gpucol_device_rank_shared())
 		warps /= 2;
 	return warps;
 }

@@ -13,9 +13,11 @@
 #ifndef GPUCOL_CUDA_RANK_KERNELS_CUH
 #define GPUCOL_CUDA_RANK_KERNELS_CUH
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <cuda_runtime.h>
+
+#include "cuda/base/launch.cuh"
 
 /* How scores may be spread, which says how rows are sorted soonest. */
 enum GpucolDeviceRankSpread
@@ -53,6 +55,13 @@ struct GpucolDeviceRankGroups
 	uint32_t	most;			/* rows that are looked at in longer groups, whose
 								 * answer may then not be settled; 0 = all */
 };
+
+/* Bytes of shared memory for a block's distributions or heaps. */
+inline size_t
+gpucol_device_rank_shared()
+{
+	return std::min<size_t>(GPUCOL_DEVICE_RANK_HEAP_SHARED_BYTES, gpucol_launch_shared() / 2);
+}
 
 /* Has the host given up? */
 __device__ static inline bool

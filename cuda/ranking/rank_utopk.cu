@@ -35,7 +35,7 @@ heap_threads(int32_t k)
 	int			threads = GPUCOL_DEVICE_RANK_HEAP_THREADS;
 
 	while (threads >= 32 &&
-		   (size_t) threads * k * sizeof(GpucolHeapNode) > GPUCOL_DEVICE_RANK_HEAP_SHARED_BYTES)
+		   (size_t) threads * k * sizeof(GpucolHeapNode) > gpucol_device_rank_shared())
 		threads /= 2;
 	return threads >= 32 ? threads : 0;
 }

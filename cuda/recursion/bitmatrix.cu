@@ -12,7 +12,6 @@ namespace
 {
 
 constexpr unsigned ALL = 0xffffffffu;
-constexpr size_t SHARED_BYTES = 227 * 1024;
 constexpr int STEP_THREADS = 256;
 
 /* Successors beyond which a whole warp follows one node. */
@@ -406,7 +405,7 @@ from_list_kernel(GpucolPairList list, unsigned long long n, GpucolBitMatrix out)
 int
 list_blocks(unsigned long long n)
 {
-	return (int) min((n + 255) / 256, 132ull * 8);
+	return (int) min((n + 255) / 256, (unsigned long long) GPUCOL_MOST_BLOCKS / 8);
 }
 
 size_t
@@ -420,7 +419,7 @@ step_shared(const GpucolBitMatrix &matrix)
 uint32_t
 gpucol_bitmatrix_max_nodes(void)
 {
-	return (SHARED_BYTES - 2048) * 8 / GPUCOL_TILE * GPUCOL_TILE;
+	return (gpucol_launch_shared() - 2048) * 8 / GPUCOL_TILE * GPUCOL_TILE;
 }
 
 cudaError_t

@@ -13,9 +13,6 @@ namespace
 
 constexpr unsigned ALL = 0xffffffffu;
 
-/* Shared memory that a multiprocessor gives to resident blocks. */
-constexpr size_t SHARED_BYTES = 227 * 1024;
-
 /* Warps that search different sources inside a block. */
 constexpr int MAX_BLOCK_WARPS = 8;
 
@@ -226,10 +223,11 @@ Grid
 grid_for(uint32_t nnodes)
 {
 	Grid		grid;
+	size_t		all = gpucol_launch_shared();
 	size_t		bitmap = ((size_t) nnodes + 31) / 32 * 4;
 
 	grid.warps = MAX_BLOCK_WARPS;
-	while (grid.warps > 1 && grid.warps * bitmap > SHARED_BYTES / 2)
+	while (grid.warps > 1 && grid.warps * bitmap > all / 2)
 		grid.warps /= 2;
 	grid.shared = grid.warps * bitmap;
 	for (auto kernel : {closure_kernel<false>, closure_kernel<true>})
@@ -269,7 +267,7 @@ launch(const GpucolClosure *closure, uint32_t first, uint32_t end,
 uint32_t
 gpucol_closure_max_nodes(void)
 {
-	return SHARED_BYTES * 8;
+	return gpucol_launch_shared() * 8;
 }
 
 size_t

@@ -16,8 +16,7 @@
 #include <cstdint>
 #include <type_traits>
 
-#include <cuda_runtime.h>
-
+#include "cuda/base/api.cuh"
 #include "kernel/recursion.h"
 
 typedef unsigned __int128 GpucolKey128;

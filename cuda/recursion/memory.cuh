@@ -19,10 +19,10 @@
 
 #include <cstdint>
 #include <cstdlib>
-#include <cuda_runtime.h>
 #include <sys/mman.h>
 #include <utility>
 
+#include "cuda/base/api.cuh"
 #include "kernel/status.h"
 
 /* Why a request ends early. */

@@ -10,7 +10,8 @@
 #define GPUCOL_CUDA_RELATION_CUH
 
 #include <cstdint>
-#include <cuda_runtime.h>
+
+#include "cuda/base/api.cuh"
 
 /* Compressed rows: the successors of i are targets[rows[i] .. rows[i + 1]). */
 struct GpucolCsr

@@ -350,7 +350,16 @@ private:
 		return result;
 	}
 
-	bool usable(size_t grid) const { return !GRIDS[grid].cluster || run_.clusters; }
+	/* Blocks in clusters have a barrier where the device's code is such. */
+	bool
+	usable(size_t grid)
+	{
+		if (!GRIDS[grid].cluster || !run_.clusters)
+			return !GRIDS[grid].cluster;
+		if (code_ == 0)
+			code_ = gpucol_launch_code(rounds_kernel<K>);
+		return code_ >= GPUCOL_CODE_CLUSTERS;
+	}
 
 	/* Launch the kernel with at most so many blocks. */
 	void
@@ -456,6 +465,7 @@ private:
 	uint32_t	height_ = 0;	/* while rounds run */
 	uint32_t	patience_;
 	uint32_t	small_ = 0;		/* rounds of a small delta in a row */
+	int			code_ = 0;		/* what the kernel was compiled for, 0: nobody has asked yet */
 
 	/* while rounds run */
 	std::vector<GpucolArray<char>> buffers_;

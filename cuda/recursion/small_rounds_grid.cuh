@@ -16,6 +16,7 @@
 
 #include <cooperative_groups.h>
 
+#include "cuda/base/warp.cuh"
 #include "cuda/recursion/small_rounds_program.cuh"
 
 #ifdef __CUDACC__
@@ -47,16 +48,6 @@ protected:
 			cluster_barrier();
 		else
 			cooperative_groups::this_grid().sync();
-	}
-
-	/* A barrier in hardware, a tenth of the time of one across a grid. */
-	static __device__ __forceinline__ void
-	cluster_barrier()
-	{
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
-		asm volatile("barrier.cluster.arrive.release;\n\t"
-					 "barrier.cluster.wait.acquire;" ::: "memory");
-#endif
 	}
 
 	/* ---- counters ---- */

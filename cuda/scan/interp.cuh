@@ -8,10 +8,9 @@
 #ifndef GPUCOL_CUDA_INTERP_CUH
 #define GPUCOL_CUDA_INTERP_CUH
 
-#include <cuda_runtime.h>
-
 #include <functional>
 
+#include "cuda/base/api.cuh"
 #include "cuda/scan/interp_plan.h"
 
 /* Neutral accumulator words. */

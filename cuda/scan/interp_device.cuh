@@ -28,6 +28,7 @@
 #ifndef GPUCOL_CUDA_INTERP_DEVICE_CUH
 #define GPUCOL_CUDA_INTERP_DEVICE_CUH
 
+#include "cuda/base/warp.cuh"
 #include "cuda/scan/interp_probe.cuh"
 #include "cuda/scan/interp_table.cuh"
 #include "cuda/scan/offsets.cuh"
@@ -204,7 +205,7 @@ struct ProgramWarp
 	__device__ __forceinline__ static uint32_t
 	warp_rows(uint32_t on)
 	{
-		return __reduce_add_sync(GPUCOL_ALL_LANES, __popc(on));
+		return lanes_sum(__popc(on));
 	}
 
 	/* Append rows of a batch to a list, and what they have met to its matches. */

@@ -8,9 +8,9 @@
 #ifndef GPUCOL_CUDA_LOAD_CUH
 #define GPUCOL_CUDA_LOAD_CUH
 
-#include <cuda_runtime.h>
-
 #include <cstdint>
+
+#include "cuda/base/api.cuh"
 
 /*
  * Expand run-length codes: run i ends before row ends[i] and has code i of

@@ -118,7 +118,7 @@ gpucol_reduce_layout(GpucolReducePlan *plan, const std::vector<GpucolDeviceChunk
 	}
 	plan->nwords = words;
 	plan->word_kinds = kinds;
-	fit = GPUCOL_AGG_SHARED_BYTES / (4 * words) - WASTE;
+	fit = (uint32_t) (gpucol_launch_shared() - GPUCOL_AGG_OWN_SHARED) / (4 * words) - WASTE;
 	plan->slices = (groups + fit - 1) / fit;
 	plan->copies = groups <= GPUCOL_AGG_LANE_COPIES_GROUPS ? 32 :
 		groups <= GPUCOL_AGG_EIGHT_COPIES_GROUPS ? 8 : 1;

@@ -9,10 +9,9 @@
 #ifndef GPUCOL_CUDA_REDUCE_CUH
 #define GPUCOL_CUDA_REDUCE_CUH
 
-#include <cuda_runtime.h>
-
 #include <vector>
 
+#include "cuda/base/api.cuh"
 #include "cuda/scan/plan.h"
 
 /*

@@ -641,14 +641,20 @@ lay_out_rows(const GpucolReducePlan &plan, const std::vector<GpucolDeviceChunk> 
 }
 
 bool
+gpucol_partition_fits()
+{
+	return sizeof(ScatterMemory) <= gpucol_launch_shared();
+}
+
+bool
 gpucol_partition_layout(const GpucolReducePlan &plan, const std::vector<GpucolDeviceChunk> &chunks,
 						GpucolPartitionPlan *parts)
 {
-	uint32_t	fit = GPUCOL_AGG_SHARED_BYTES / (4 * plan.nwords) - WASTE;
+	uint32_t	fit = (uint32_t) (gpucol_launch_shared() - GPUCOL_AGG_OWN_SHARED) / (4 * plan.nwords) - WASTE;
 	uint64_t	runs;
 
 	*parts = GpucolPartitionPlan();
-	if (plan.copies != 1 || plan.ngroups == 0)
+	if (plan.copies != 1 || plan.ngroups == 0 || !gpucol_partition_fits())
 		return false;
 	while (2u << parts->shift <= fit)
 		parts->shift++;

@@ -9,10 +9,9 @@
 #ifndef GPUCOL_CUDA_REDUCE_PARTITION_CUH
 #define GPUCOL_CUDA_REDUCE_PARTITION_CUH
 
-#include <cuda_runtime.h>
-
 #include <vector>
 
+#include "cuda/base/api.cuh"
 #include "cuda/scan/plan.h"
 
 /* Where an input lies in the words of a partitioned row. */
@@ -42,9 +41,12 @@ struct GpucolPartitionPlan
 	uint32_t   *cursors;		/* [npartitions]: its rows, then the next one to be written */
 };
 
+/* Has a block of the current device shared memory enough to scatter rows in? */
+extern bool gpucol_partition_fits();
+
 /*
  * How to partition a reduction that gpucol_reduce_layout() has laid out; false where
- * that cannot be done, for the groups are too many.  `chunks` as there.
+ * that cannot be done, for the groups are too many or it does not fit.  `chunks` as there.
  */
 extern bool gpucol_partition_layout(const GpucolReducePlan &plan, const std::vector<GpucolDeviceChunk> &chunks,
 									GpucolPartitionPlan *partitions);

@@ -11,8 +11,7 @@
 #ifndef GPUCOL_CUDA_ROWS_CUH
 #define GPUCOL_CUDA_ROWS_CUH
 
-#include <cuda_runtime.h>
-
+#include "cuda/base/api.cuh"
 #include "cuda/scan/plan.h"
 
 constexpr int GPUCOL_MAX_ROW_COLUMNS = 16;

@@ -7,6 +7,7 @@
  */
 #include "cuda/scan/scan.cuh"
 #include "cuda/base/launch.cuh"
+#include "cuda/base/warp.cuh"
 #include "cuda/scan/vector_loop.cuh"
 
 uint32_t
@@ -154,7 +155,7 @@ count_kernel(const __grid_constant__ GpucolScanPlan scan, uint32_t shift, unsign
 			for (uint32_t number = first + warp; number < stretch.end; number += GPUCOL_SCAN_THREADS / 32)
 				n += count_run(scan, number, lane);
 	}
-	n = __reduce_add_sync(GPUCOL_ALL_LANES, n);
+	n = lanes_sum(n);
 	__syncthreads();
 	if (lane == 0 && n > 0)
 		atomicAdd(&total, n);

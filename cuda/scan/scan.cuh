@@ -11,10 +11,9 @@
 #ifndef GPUCOL_CUDA_SCAN_CUH
 #define GPUCOL_CUDA_SCAN_CUH
 
-#include <cuda_runtime.h>
-
 #include <vector>
 
+#include "cuda/base/api.cuh"
 #include "cuda/scan/plan.h"
 
 /* The turn_shift for scans of such columns, by the mean of their widths. */

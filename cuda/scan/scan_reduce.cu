@@ -15,6 +15,7 @@
  */
 #include "cuda/scan/scan.cuh"
 #include "cuda/base/launch.cuh"
+#include "cuda/base/warp.cuh"
 #include "cuda/scan/masked_sum.cuh"
 #include "cuda/scan/offsets.cuh"
 #include "cuda/scan/vector_loop.cuh"
@@ -262,8 +263,8 @@ reduce_kernel(const __grid_constant__ GpucolScanPlan scan, const __grid_constant
 	add_totals(g, lane, result);
 	if (EXTREMES)
 	{
-		g.least = __reduce_min_sync(GPUCOL_ALL_LANES, g.least);
-		g.greatest = __reduce_max_sync(GPUCOL_ALL_LANES, g.greatest);
+		g.least = lanes_least(g.least);
+		g.greatest = lanes_greatest(g.greatest);
 		if (lane == 0 && g.least <= g.greatest)
 		{
 			atomicMin(result + 3, (unsigned long long) g.least);

@@ -8,8 +8,7 @@
 #ifndef GPUCOL_CUDA_TOPN_CUH
 #define GPUCOL_CUDA_TOPN_CUH
 
-#include <cuda_runtime.h>
-
+#include "cuda/base/api.cuh"
 #include "cuda/base/cache.cuh"
 #include "cuda/scan/plan.h"
 

@@ -5,18 +5,19 @@ CREATE FUNCTION gpucol.device_list(
 	OUT memory bigint, OUT memory_limit bigint, OUT held bigint, OUT cached bigint,
 	OUT cache_hits bigint, OUT cache_misses bigint, OUT evictions bigint,
 	OUT requests bigint, OUT kernels_compiled integer, OUT kernels_compiling integer,
-	OUT kernels_refused integer, OUT compiler text)
+	OUT kernels_refused integer, OUT compiler text, OUT architecture text, OUT code text,
+	OUT unused_because text)
 RETURNS SETOF record
 AS 'MODULE_PATHNAME', 'gpucol_devices'
 LANGUAGE C STRICT VOLATILE PARALLEL RESTRICTED;
 
 COMMENT ON FUNCTION gpucol.device_list()
-IS 'CUDA devices that the daemon uses; no rows where no daemon runs';
+IS 'CUDA devices of the host: those that the daemon uses, and why it does not use others; no rows where no daemon runs';
 
 CREATE VIEW gpucol.devices AS SELECT * FROM gpucol.device_list();
 
 COMMENT ON VIEW gpucol.devices
-IS 'CUDA devices that the daemon uses, their memory in bytes, their column cache, and the kernels compiled at run time, which all share; empty where no daemon runs';
+IS 'CUDA devices that the daemon uses, their memory in bytes, their column cache, the kernels compiled at run time, which all share, their architecture and the code that runs there; of other devices, why they are not used; empty where no daemon runs';
 
 CREATE FUNCTION gpucol.cache_list(
 	OUT database oid, OUT tablespace oid, OUT relfilenode oid, OUT segment bigint,

@@ -130,16 +130,24 @@ text_of(char *text, size_t size)
 	return CStringGetTextDatum(text);
 }
 
-/* Add a row; column number `null` of it is NULL, none if that is negative. */
+/* Add a row; columns whose bits are set in `null` are NULL. */
 static void
-put_row(ReturnSetInfo *rsinfo, Datum *values, int null)
+put_row(ReturnSetInfo *rsinfo, Datum *values, uint32 null)
 {
-	bool		nulls[16] = {false};
+	bool		nulls[32];
 
-	if (null >= 0)
-		nulls[null] = true;
+	for (int i = 0; i < (int) lengthof(nulls); i++)
+		nulls[i] = (null >> i & 1) != 0;
 	tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
 }
+
+/*
+ * Columns of gpucol.device_list(), which has those from ARCHITECTURE on since 0.2: name,
+ * multiprocessors, memory, architecture and the reason are all that an unused device has.
+ */
+#define ARCHITECTURE	15
+#define UNUSED_BECAUSE	17
+#define SHOWN_OF_UNUSED (1u << 1 | 1u << 2 | 1u << 3 | 1u << ARCHITECTURE | 1u << UNUSED_BECAUSE)
 
 Datum
 gpucol_devices(PG_FUNCTION_ARGS)
@@ -161,10 +169,12 @@ gpucol_devices(PG_FUNCTION_ARGS)
 			Int32GetDatum(d[i].compiled), Int32GetDatum(d[i].compiling),
 			Int32GetDatum(d[i].refused),
 			d[i].compiler[0] == '\0' ? CStringGetTextDatum("ready") :
-			text_of(d[i].compiler, sizeof(d[i].compiler))
+			text_of(d[i].compiler, sizeof(d[i].compiler)),
+			text_of(d[i].architecture, sizeof(d[i].architecture)), text_of(d[i].code, sizeof(d[i].code)),
+			text_of(d[i].unused_because, sizeof(d[i].unused_because))
 		};
 
-		put_row(rsinfo, values, -1);
+		put_row(rsinfo, values, d[i].number < 0 ? ~SHOWN_OF_UNUSED : 1u << UNUSED_BECAUSE);
 	}
 	return (Datum) 0;
 }
@@ -198,7 +208,7 @@ gpucol_cache(PG_FUNCTION_ARGS)
 			CStringGetTextDatum(piece_name(c[i].kind))
 		};
 
-		put_row(rsinfo, values, -1);
+		put_row(rsinfo, values, 0);
 	}
 	return (Datum) 0;
 }
@@ -221,7 +231,7 @@ gpucol_activity(PG_FUNCTION_ARGS)
 		};
 
 		if (a[i].pid != MyProcPid || strcmp(a[i].state, "idle") != 0)
-			put_row(rsinfo, values, a[i].progress < 0 ? 4 : -1);
+			put_row(rsinfo, values, a[i].progress < 0 ? 1u << 4 : 0);
 	}
 	return (Datum) 0;
 }

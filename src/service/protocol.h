@@ -70,7 +70,7 @@
 #include "kernel/shape.h"
 
 #define GPUCOL_WIRE_MAGIC		0x44475047	/* "GPGD" */
-#define GPUCOL_WIRE_VERSION		15
+#define GPUCOL_WIRE_VERSION		16
 #define GPUCOL_WIRE_SOCKET		"gpucol_gpud.sock"	/* in the data directory */
 #define GPUCOL_WIRE_MAX_PAYLOAD (64u << 20)
 #define GPUCOL_WIRE_INLINE		(32u << 10)
@@ -428,7 +428,7 @@ typedef struct GpucolWireStatus
 typedef struct GpucolWireDevice
 {
 	char		name[64];
-	int32_t		number;
+	int32_t		number;			/* negative: it is not used, see unused_because */
 	int32_t		multiprocessors;
 	uint64_t	memory;			/* total */
 	uint64_t	limit;			/* that gpucol may hold */
@@ -445,6 +445,10 @@ typedef struct GpucolWireDevice
 	uint32_t	refused;		/* not compiled, or not used for a wrong answer */
 	uint32_t	unused;
 	char		compiler[96];	/* why there is none, or "" */
+
+	char		architecture[16];	/* compute capability: "9.0" */
+	char		code[16];		/* the daemon's that runs there: "sm_90", "PTX 7.5" */
+	char		unused_because[128];	/* "": it is used */
 } GpucolWireDevice;
 
 typedef struct GpucolWireCacheRow

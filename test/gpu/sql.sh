@@ -103,8 +103,10 @@ part_sql()
 	done < "$OUT/queries"
 	note "queries, heap = cpu = cuda" "$((n - bad)) passed, $bad failed"
 	note "queries answered by the device" "$(grep -c 'Engine: cuda' "$OUT/explain.txt") of $n (that with an error behind its LIMIT is the CPU's)"
+	# where the code is that of the oldest device, it has no shared memory to partition rows in
+	code=$(psql -XAtqc "select min(code) from gpucol.devices")
 	note "groups of partitioned rows" "$(psql -XAtq -c "set gpucol.engine = cuda" -c "explain (analyze, costs off) select id, count(*), sum(v) from g group by id" 2>&1 |
-		tee -a "$OUT/explain.txt" | grep -o 'Kernel: group, partitioned' || echo FAILED)"
+		tee -a "$OUT/explain.txt" | grep -o "Kernel: group$([ "$code" = "PTX 7.5" ] || echo ', partitioned')" || echo FAILED)"
 	note "float sums, cuda - heap below 1e-12" "$(verdict test t = "$(psql -XAtq -c "set gpucol.engine = cuda" -c "select abs((select sum(f) from g) / (select sum(f) from h) - 1) < 1e-12")")"
 	note "float sums, 4 sessions, 20 times each" "$(verdict test "$(repeated_sums)" = 1) (one answer)"
 	psql -XAtq -c "select * from gpucol.devices" >> "$OUT/explain.txt"

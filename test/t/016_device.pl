@@ -16,7 +16,7 @@ use Test::More;
 use Time::HiRes qw(sleep);
 
 my $node = new_server('device');
-my ($MAGIC, $VERSION, $WELCOME, $ROWS, $EVICTED) = (0x44475047, 15, 64, 70, 71);
+my ($MAGIC, $VERSION, $WELCOME, $ROWS, $EVICTED) = (0x44475047, 16, 64, 70, 71);
 
 $node->safe_psql('postgres', <<SQL);
 CREATE TABLE t USING gpucol AS SELECT i AS a, i % 7 AS b FROM generate_series(1, 50000) i;
@@ -71,12 +71,15 @@ sub message { my ($type, $payload, $length) = @_; return pack('LSSL', $MAGIC, $V
 
 # What the imitation answers after its greeting, by number of the connection.
 my $welcome = message($WELCOME, pack('llQ', $$, 1, 1 << 30));
-my $device = pack('a64llQ8L4a96', 'a device', 0, 100, (1 .. 8), (3, 4, 5, 0), '');
-my $named = pack('a64llQ8L4a96', 'x' x 64, 0, 100, (1 .. 8), (3, 4, 5, 0), 'y' x 96);
+my $layout = 'a64llQ8L4a96a16a16a128';
+my $device = pack($layout, 'a device', 0, 100, (1 .. 8), (3, 4, 5, 0), '', '8.6', 'sm_80', '');
+my $unused = pack($layout, 'an old device', -1, 20, (1 .. 8), (3, 4, 5, 0), '', '7.0', '', 'compute capability 7.0 is too old');
+my $named = pack($layout, 'x' x 64, 0, 100, (1 .. 8), (3, 4, 5, 0), 'y' x 96, 'z' x 16, 'c' x 16, 'w' x 128);
 my @answers = (
 	[ 'a device', message($ROWS, $device) ],
 	[ 'two devices', message($ROWS, $device . $device) ],
 	[ 'names without an end', message($ROWS, $named) ],
+	[ 'one that is not used', message($ROWS, $device . $unused) ],
 	[ 'part of a row', message($ROWS, substr($device, 0, 100)) ],
 	[ 'a length beyond everything', message($ROWS, $device, 0xffffffff) ],
 	[ 'less than it says', message($ROWS, $device, 100000) ],
@@ -137,14 +140,16 @@ my $pid = imitate(map {
 		$client->syswrite($answer) if length $answer;
 	}
 } @answers);
+my $row = '0|a device|1|8|ready|8.6|sm_80|';
 foreach my $answer (@answers)
 {
-	my ($code, $rows, $error) = $node->psql('postgres', 'SELECT device, name, memory, requests, compiler FROM gpucol.devices');
+	my ($code, $rows, $error) = $node->psql('postgres', 'SELECT device, name, memory, requests, compiler, architecture, code, unused_because FROM gpucol.devices');
 
 	is("$code$error", '0', "$answer->[0]: no error");
-	is($rows, "0|a device|1|8|ready", 'its row') if $answer->[0] eq 'a device';
-	is($rows, "0|a device|1|8|ready\n0|a device|1|8|ready", 'its rows') if $answer->[0] eq 'two devices';
-	is($rows, '0|' . 'x' x 63 . '|1|8|' . 'y' x 95, 'names are cut') if $answer->[0] eq 'names without an end';
+	is($rows, $row, 'its row') if $answer->[0] eq 'a device';
+	is($rows, "$row\n$row", 'its rows') if $answer->[0] eq 'two devices';
+	is($rows, join('|', 0, 'x' x 63, 1, 8, 'y' x 95, 'z' x 15, 'c' x 15, ''), 'names are cut') if $answer->[0] eq 'names without an end';
+	is($rows, "$row\n|an old device|1|||7.0||compute capability 7.0 is too old", 'why it is not, and what it is') if $answer->[0] eq 'one that is not used';
 	is($rows, '', 'no rows') if $answer->[0] =~ /^(part|a length|less|another|noise|nothing)/;
 }
 end_imitation($pid);
