@@ -102,7 +102,7 @@ struct PlanBuilder
 		return {1, (uint32_t) relations.size(), (uint32_t) rules.size(),
 			(uint32_t) steps.size(), (uint32_t) operands.size(),
 			(uint32_t) constants.size(), (uint32_t) types.size(), relations.data(),
-			rules.data(), steps.data(), operands.data(), constants.data(), types.data()};
+			rules.data(), steps.data(), operands.data(), constants.data(), types.data(), nullptr, 0};
 	}
 };
 
