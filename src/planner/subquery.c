@@ -295,6 +295,18 @@ is_joined(Node *node, int tables)
 }
 
 /*
+ * Could an expression raise an error for groups that no row asks for?  Without a column of the query's
+ * own tables PostgreSQL may compute it of all groups, below the join.
+ */
+static bool
+reaches_all_groups(Query *query, Node *node, int tables)
+{
+	int			first = bms_next_member(pull_varnos(NULL, node), -1);
+
+	return first > tables && gpucol_harmless_expr(query, (Expr *) node) != NULL;
+}
+
+/*
  * Does no condition of a query raise an error for a row that it did not get before, now
  * that some wait for a join?  PostgreSQL tests one with a subquery where it scans the
  * table, after the cheap ones of that scan, but before joins.  `fromlist` is the FROM
@@ -323,6 +335,8 @@ keeps_errors(Query *query, List *fromlist, int tables, List *joined, List *value
 			continue;
 		waiting++;
 		waiting_error |= gpucol_harmless_expr(query, value) != NULL;
+		if (reaches_all_groups(query, (Node *) value, tables))
+			return false;
 	}
 	foreach(lc, gpucol_subquery_conditions(query->jointree->quals))
 	{
@@ -333,6 +347,8 @@ keeps_errors(Query *query, List *fromlist, int tables, List *joined, List *value
 		{
 			waiting++;
 			waiting_error |= harmful;
+			if (reaches_all_groups(query, condition, tables))
+				return false;
 		}
 		else if (has_correlated(condition, NULL))
 			other_error |= harmful;

@@ -88,5 +88,11 @@ ANALYZE sa_part, sa_dim;
 EXPLAIN (COSTS OFF) SELECT g, count(*), sum(t) FROM sa_part JOIN sa_dim USING (k) GROUP BY g ORDER BY g;
 SELECT g, count(*), sum(t) FROM sa_part JOIN sa_dim USING (k) GROUP BY g ORDER BY g;
 SELECT k % 3 AS g, count(*), sum(t) FROM sa_o_heap GROUP BY 1 ORDER BY 1;
-DROP TABLE sa_heap, sa_packed, sa_ev_heap, sa_ev_packed, sa_many, sa_o, sa_i, sa_o_heap, sa_i_heap, sa_part, sa_dim;
+-- What could raise an error is computed of no group that no row asks for: groups from 50 on count nothing.
+CREATE TABLE sa_few USING gpucol AS SELECT i AS id, i % 50 AS k FROM generate_series(1, 500) i;
+CREATE TABLE sa_z USING gpucol AS SELECT i AS id, i % 100 AS k, CASE WHEN i % 100 < 50 THEN i END AS v FROM generate_series(1, 500) i;
+ANALYZE sa_few, sa_z;
+SELECT count(*) FROM sa_few o WHERE (SELECT 100 * min(id) / count(v) FROM sa_z z WHERE z.k = o.k) > 100;
+SELECT count(*) FROM (SELECT (SELECT 100 * min(id) / count(v) FROM sa_z z WHERE z.k = o.k) AS q FROM sa_few o) s WHERE q IS NOT NULL;
+DROP TABLE sa_few, sa_z, sa_heap, sa_packed, sa_ev_heap, sa_ev_packed, sa_many, sa_o, sa_i, sa_o_heap, sa_i_heap, sa_part, sa_dim;
 DROP FUNCTION sa_check;
