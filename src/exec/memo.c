@@ -109,13 +109,13 @@ gpucol_memo_create(Expr *expr, PlanState *parent, TupleDesc desc, Size most)
 	return memo;
 }
 
-/* Remember nothing any more. */
+/*
+ * Remember nothing any more.  What was remembered stays: results that were handed out for
+ * earlier rows of a batch may be read when all of its rows have been evaluated.
+ */
 static void
 give_up(GpucolMemo *memo)
 {
-	MemoryContextDelete(memo->context);
-	memo->context = NULL;
-	memo->items = NULL;
 	memo->column = -1;
 }
 
