@@ -372,9 +372,9 @@ lock_row(Request *request, TransactionId *blocker)
 
 static TM_Result settle_lock(Request *request);
 
-/* Lock FOR KEY SHARE the later version of a row, which a merge has packed, and the row. */
+/* Lock FOR KEY SHARE the later version of a row that lies packed at a place. */
 static bool
-lock_packed_version(Request *request, ItemPointer tid)
+lock_packed_version(Request *request, const ItemPointerData *tid)
 {
 	TM_FailureData failure;
 	Request		version = {
@@ -382,17 +382,40 @@ lock_packed_version(Request *request, ItemPointer tid)
 		.policy = request->policy, .oper = request->oper, .tmfd = &failure
 	};
 	TM_Result	result = settle_lock(&version);
-	TransactionId blocker;
 
 	leave_queue(&version);
 	if (result == TM_Updated && version.deletion.moved)
 		return lock_packed_version(request, &version.deletion.new_tid);
-	if (result != TM_Ok)
-		return false;
-	gpucol_rowlock_latch(request->dir, &request->tid);
-	blocker = gpucol_rowlock_take(request->dir, &request->tid, request->mode);
-	gpucol_rowlock_unlatch(request->dir, &request->tid);
-	return !TransactionIdIsValid(blocker);
+	return result == TM_Ok;
+}
+
+/*
+ * Lock FOR KEY SHARE the versions that a row has been updated to, from the one that `creator`
+ * has put to *tid in the delta; false if one of them has changed the key, or is deleted.
+ */
+static bool
+lock_later_versions(Request *request, ItemPointerData tid, TransactionId creator)
+{
+	Relation	table = request->dir->table;
+
+	for (;;)
+	{
+		TransactionId blocker;
+		TM_FailureData failure;
+		TM_Result	result =
+			gpucol_versions_lock_committed(table, &tid, &creator, request->cid, &blocker,
+										   &failure);
+
+		if (result == TM_Ok)
+			return true;
+		if (result == TM_Updated && ItemPointerIndicatesMovedPartitions(&failure.ctid) &&
+			gpucol_forward_find(table, failure.xmax, &tid))
+			return lock_packed_version(request, &tid);
+		if (result != TM_BeingModified)
+			return false;
+		if (TransactionIdIsValid(blocker))
+			XactLockTableWait(blocker, table, &tid, XLTW_LockUpdated);
+	}
 }
 
 /*
@@ -406,30 +429,18 @@ lock_kept_key(Request *request)
 	GpucolDirectory *dir = request->dir;
 	Deletion   *deletion = &request->deletion;
 
-	for (;;)
+	while (lock_later_versions(request, deletion->new_tid, deletion->xid))
 	{
 		TransactionId blocker;
-		TM_FailureData failure;
-		TM_Result	result =
-			gpucol_versions_lock_committed(dir->table, deletion->new_tid, deletion->xid,
-										   request->cid, &blocker, &failure);
 
-		if (result == TM_Ok)
-		{
-			gpucol_rowlock_latch(dir, &request->tid);
-			blocker = gpucol_rowlock_take(dir, &request->tid, request->mode);
-			gpucol_rowlock_unlatch(dir, &request->tid);
-			if (!TransactionIdIsValid(blocker))
-				return true;
-		}
-		else if (result == TM_Updated && ItemPointerIndicatesMovedPartitions(&failure.ctid) &&
-				 gpucol_forward_find(dir->table, failure.xmax, &deletion->new_tid))
-			return lock_packed_version(request, &deletion->new_tid);
-		else if (result != TM_BeingModified)
-			return false;
-		if (TransactionIdIsValid(blocker))
-			XactLockTableWait(blocker, dir->table, &deletion->new_tid, XLTW_LockUpdated);
+		gpucol_rowlock_latch(dir, &request->tid);
+		blocker = gpucol_rowlock_take(dir, &request->tid, request->mode);
+		gpucol_rowlock_unlatch(dir, &request->tid);
+		if (!TransactionIdIsValid(blocker))
+			return true;
+		XactLockTableWait(blocker, dir->table, &request->tid, XLTW_LockUpdated);
 	}
+	return false;
 }
 
 /* Lock a row and settle whether it is still there; otherwise tmfd is filled. */
@@ -740,6 +751,30 @@ follow_packing(Relation rel, ItemPointer tid, const TM_FailureData *tmfd)
 	return true;
 }
 
+/*
+ * The same for a row of the delta, which the slot holds and heap's code has not locked because a
+ * later version of it has been packed.
+ */
+static bool
+lock_kept_delta(Relation rel, TupleTableSlot *slot, CommandId cid, LockWaitPolicy policy,
+				TM_FailureData *tmfd)
+{
+	HeapTupleHeader header = ExecFetchSlotHeapTuple(slot, false, NULL)->t_data;
+	GpucolDirectory dir;
+	Request		request = {
+		.dir = &dir, .cid = cid, .mode = LockTupleKeyShare, .policy = policy, .oper = XLTW_Lock,
+		.tmfd = tmfd
+	};
+	bool		locked;
+
+	if ((header->t_infomask2 & HEAP_KEYS_UPDATED) != 0)
+		return false;
+	open_directory(&dir, rel);
+	locked = lock_later_versions(&request, tmfd->ctid, tmfd->xmax);
+	gpucol_directory_close(&dir);
+	return locked;
+}
+
 TM_Result
 gpucol_modify_lock(Relation rel, ItemPointer tid, Snapshot snapshot,
 				   TupleTableSlot *slot, CommandId cid, LockTupleMode mode,
@@ -760,6 +795,12 @@ gpucol_modify_lock(Relation rel, ItemPointer tid, Snapshot snapshot,
 			break;
 		if (follow_packing(rel, tid, tmfd))
 			continue;			/* the same row, in another place */
+		if (mode == LockTupleKeyShare && !gpucol_tid_is_virtual(tid) &&
+			lock_kept_delta(rel, slot, cid, wait_policy, tmfd))
+		{
+			result = TM_Ok;
+			break;
+		}
 		if ((flags & TUPLE_LOCK_FLAG_FIND_LAST_VERSION) == 0)
 			break;
 		traversed = true;

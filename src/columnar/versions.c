@@ -307,20 +307,47 @@ key_taker(HeapTupleHeader header, Buffer buffer)
 	return taker;
 }
 
-TM_Result
-gpucol_versions_lock_committed(Relation table, ItemPointerData tid,
-							   TransactionId creator, CommandId cid,
-							   TransactionId *blocker, TM_FailureData *failure)
+/* Go to the version that a committed update with the key kept has made of a tuple, if there is one. */
+static bool
+step_kept(HeapTuple tuple, Buffer buffer, ItemPointer tid, TransactionId *creator)
 {
-	HeapTupleData tuple = {.t_self = tid};
+	HeapTupleHeader header = tuple->t_data;
+	TransactionId updater = InvalidTransactionId;
+	ItemPointerData next;
+
+	LockBuffer(buffer, BUFFER_LOCK_SHARE);
+	next = header->t_ctid;
+	if ((header->t_infomask & HEAP_XMAX_INVALID) == 0 &&
+		(header->t_infomask2 & HEAP_KEYS_UPDATED) == 0 &&
+		!HeapTupleHeaderIndicatesMovedPartitions(header) &&
+		!ItemPointerEquals(&tuple->t_self, &next) && !HeapTupleHeaderIsOnlyLocked(header))
+		updater = HeapTupleHeaderGetUpdateXid(header);
+	LockBuffer(buffer, BUFFER_LOCK_UNLOCK);
+	if (!TransactionIdIsValid(updater) || !TransactionIdDidCommit(updater))
+		return false;
+	*tid = next;
+	*creator = updater;
+	return true;
+}
+
+/*
+ * Lock FOR KEY SHARE a version in the delta, and those that are made of it, as far as heap's
+ * code goes.  *more: a committed update has made another one, to which *tid and *creator go.
+ */
+static TM_Result
+lock_version(Relation table, ItemPointer tid, TransactionId *creator, CommandId cid,
+			 TransactionId *blocker, TM_FailureData *failure, bool *more)
+{
+	HeapTupleData tuple = {.t_self = *tid};
 	TM_Result	result = TM_Deleted;
 	Buffer		pinned;
 	Buffer		buffer;
 
 	*blocker = InvalidTransactionId;
+	*more = false;
 	if (!heap_fetch(table, SnapshotAny, &tuple, &pinned, false))
 		return TM_Deleted;
-	if (TransactionIdEquals(HeapTupleHeaderGetXmin(tuple.t_data), creator))
+	if (TransactionIdEquals(HeapTupleHeaderGetXmin(tuple.t_data), *creator))
 	{
 		result = heap_lock_tuple(table, &tuple, cid, LockTupleKeyShare, LockWaitSkip, true,
 								 &buffer, failure);
@@ -331,9 +358,31 @@ gpucol_versions_lock_committed(Relation table, ItemPointerData tid,
 		}
 		else if (result == TM_SelfModified || result == TM_Invisible)
 			result = TM_Ok;		/* this transaction has changed it itself */
+		else
+			*more = step_kept(&tuple, buffer, tid, creator);
 		ReleaseBuffer(buffer);
 	}
 	ReleaseBuffer(pinned);
+	return result;
+}
+
+/*
+ * Heap's code gives up where a later version has been packed, having locked those before; then it
+ * takes them for all there is.  So go on by ourselves.
+ */
+TM_Result
+gpucol_versions_lock_committed(Relation table, ItemPointer tid,
+							   TransactionId *creator, CommandId cid,
+							   TransactionId *blocker, TM_FailureData *failure)
+{
+	TM_Result	result;
+	bool		more;
+
+	do
+	{
+		CHECK_FOR_INTERRUPTS();
+		result = lock_version(table, tid, creator, cid, blocker, failure, &more);
+	} while (more);
 	return result;
 }
 

@@ -26,13 +26,13 @@ extern void gpucol_versions_pass_on(Relation table, ItemPointer tid,
  * another transaction, has inserted.  Returns TM_Ok; TM_BeingModified where one of them
  * is losing its key, then *blocker is whom to wait for before this is tried again;
  * TM_Updated or TM_Deleted where one has lost it.  The function for a creator that has
- * committed may wait itself.
+ * committed may wait itself, and leaves in *tid the version that it came to.
  */
 extern TM_Result gpucol_versions_lock_new(Relation table, ItemPointerData tid,
 										  TransactionId creator,
 										  TransactionId *blocker);
-extern TM_Result gpucol_versions_lock_committed(Relation table, ItemPointerData tid,
-												TransactionId creator, CommandId cid,
+extern TM_Result gpucol_versions_lock_committed(Relation table, ItemPointer tid,
+												TransactionId *creator, CommandId cid,
 												TransactionId *blocker,
 												TM_FailureData *failure);
 
