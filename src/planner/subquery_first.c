@@ -35,6 +35,7 @@
 #include "utils/fmgroids.h"
 #include "utils/lsyscache.h"
 
+#include "compat.h"
 #include "lower/harmless.h"
 #include "plan/reason.h"
 #include "planner/subquery.h"
@@ -68,11 +69,12 @@ is_by_order(const OpExpr *op, const Query *query)
 	const SortGroupClause *sort = linitial_node(SortGroupClause, query->sortClause);
 	Oid			family;
 	Oid			type;
-	int16		strategy;
+	GpucolCompatOrder order;
+	int			strategy;
 
 	if (!equal(linitial(op->args), first_column(query)) ||
 		op->inputcollid != exprCollation(linitial(op->args)) ||
-		!get_ordering_op_properties(sort->sortop, &family, &type, &strategy))
+		!get_ordering_op_properties(sort->sortop, &family, &type, &order))
 		return false;
 	strategy = get_op_opfamily_strategy(op->opno, family);
 	return strategy != InvalidStrategy && strategy != BTEqualStrategyNumber;
