@@ -101,7 +101,7 @@ sub allowed
 	my @raised = map { /^ERROR:  (\w+)/ ? $1 : '' } $heap, $packed;
 
 	return 1 if $packed =~ /^ERROR:  [^\n]*is not pushed down/;
-	return $raised[0] =~ /^2[23]/ && $raised[1] =~ /^2[23]/ if $raised[0] ne '' && $raised[1] ne '';
+	return 2 == grep { /^ERROR:  (?:2[23]|0A000: cannot convert )/ } $heap, $packed if $raised[0] ne '' && $raised[1] ne '';
 	return 1 if "@raised" =~ /55006/ && $statement =~ /^REINDEX/;
 	return 0 if "@raised" !~ /\b22/;
 	return 1 if $raised[0] ne '' && $statement =~ /^(?:SELECT|EXECUTE)/;
