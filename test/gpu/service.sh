@@ -282,7 +282,7 @@ part_suite()
 	ended=$(grep -c 'gpucol_gpud ended' $AT/pgdata/log)
 	rm -rf $AT/suite && mkdir -p $AT/suite && cp -r "$TREE/expected" "$TREE/test" $AT/suite/
 	chown -R $OWNER $AT/suite
-	as "cd $AT/suite && PGOPTIONS='-c gpucol.engine=cuda' timeout ${SUITE_TIMEOUT:-300} \
+	as "cd $AT/suite && PGOPTIONS='-c gpucol.engine=cuda' timeout ${SUITE_TIMEOUT:-420} \
 		/opt/pg/usr/lib/postgresql/15/lib/pgxs/src/test/regress/pg_regress --inputdir=test --outputdir=. \
 		--bindir=/opt/pg/usr/lib/postgresql/15/bin --host=$AT/d --user=postgres --load-extension=gpucol --dbname=suite \
 		$(cd "$TREE/test/sql" && ls ./*.sql | sed 's/^..//; s/.sql$//' | tr '\n' ' ')" > "$OUT/suite.log" 2>&1
@@ -304,5 +304,5 @@ part_suite()
 # Results without what EXPLAIN says about an engine.
 plain()
 {
-	sed -E '/^ *(Engine|Threads|Packed Bytes|Vectors (Read|Skipped)|Segments (Read|Skipped)|Device Declined|Device Time|Daemon Time|Device Note|Devices|Batches|Kernel|Method|Rounds|Small Rounds|Peak Memory): ?/d; s/\b(cpu|cuda|auto)\b/ENGINE/g; s/\bGpucol(Agg|Scan)\b/NODE/g; s/\b(in parts|whole)\b/TABLE/g; s/Rows Removed by Filter: [0-9]+/none/; s/-{5,}/---/; s/^ +QUERY PLAN +$/QUERY PLAN/; s/^\([0-9]+ rows?\)$//; s/ +$//; s/^ +([a-z_]+)$/\1/; s/ +/ /g' "$1"
+	sed -E '/^ *(Engine|Threads|Packed Bytes|Vectors (Read|Skipped)|Segments (Read|Skipped)|Device Declined|Device Time|Daemon Time|Device Note|Devices|Batches|Kernel|Method|Rounds|Small Rounds|Peak Memory): ?/d; s/\b(cpu|cuda|auto)\b/ENGINE/g; s/\bGpucol(Agg|Scan)\b/NODE/g; s/\b(in parts|whole)\b/TABLE/g; s/Rows Removed by Filter: [0-9]+/none/; s/-{5,}/---/g; s/^ +QUERY PLAN +$/QUERY PLAN/; s/^\([0-9]+ rows?\)$//; s/ +$//; s/^ +([a-z_]+)$/\1/; s/ +/ /g' "$1"
 }
