@@ -112,7 +112,7 @@ while (going(12))
 	for my $i (0 .. $#found)
 	{
 		# codes of what is refused, of limits, of a time that is over, of a block of statements that failed before
-		my @wrong = grep { !/^(?:53|54|58|57014|25P0|57P|08|XX000: could not (?:fork|open|create|start|read|write|map|initialize|resize|load))/ } ($found[$i] // '') =~ /(?:ERROR|FATAL|PANIC):  (\S+ [^\n]*)/g;
+		my @wrong = grep { !/^(?:53|54|58|57014|25P0|57P|08|55000: parallel worker failed to initialize|XX000: could not (?:fork|open|create|start|read|write|map|initialize|resize|load))/ } ($found[$i] // '') =~ /(?:ERROR|FATAL|PANIC):  (\S+ [^\n]*)/g;
 		finding("under '$limit': $wrong[0]", "seed $seed\n" . (($script =~ /<<< $i\n(.*?)\n\\echo/s)[0] // '') . "\n\n$found[$i]") if @wrong;
 	}
 	unlink "$disk/filler" if $disk;

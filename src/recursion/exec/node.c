@@ -563,9 +563,11 @@ read_batch(RecursiveState *state, GpucolRecBatch *batch)
 	bool		more;
 
 	if (state->fallback == NULL)
+	{
 		more = read_engine(state, batch);
-	if (state->fallback == NULL)
-		return more;
+		if (state->fallback == NULL)
+			return more;
+	}
 	more = gpucol_recursive_fallback_next(state->fallback, batch);
 	state->symbols = gpucol_recursive_fallback_symbols(state->fallback);
 	return more;
