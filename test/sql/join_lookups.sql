@@ -9,6 +9,7 @@ CREATE TABLE fact (id int, a int, b int, c int, d int, one int, two int, three i
 INSERT INTO fact SELECT i, i % 10, i % 10, i % 10, i % 10, i % 5000, i % 4999, i % 4998 FROM generate_series(1, 60000) i;
 CREATE TABLE dim (id int PRIMARY KEY, v int) USING gpucol;
 INSERT INTO dim SELECT i, i % 100 FROM generate_series(0, 4999) i;
+SET default_statistics_target = 300;	-- all rows, not some of them
 VACUUM ANALYZE fact, dim;
 -- as if the tables were some hundred times as long
 SET cpu_operator_cost = 1;
