@@ -341,22 +341,32 @@ is_to_be_compacted(Relation table)
 		gpucol_compact_is_due(gpucol_view_open(table, GetActiveSnapshot()));
 }
 
-/* Merge some rows of a table that is locked. */
-static Outcome
-merge_some(Relation table)
+/* Exclude short writers from the start, for a while; false where there are long ones. */
+static bool
+begin_with_writers(Relation table)
 {
-	GpucolMergePace pace = {.most = gpucol_segment_rows, .before = before, .step = step};
 	Writers		writers = find_writers(table);
-	int64		moved;
 
 	if (writers == LONG_WRITERS)
-		return DONE;
+		return false;
 	exclusive |= writers == SHORT_WRITERS;
 	if (exclusive)
 	{
 		exclude_writers(table);
 		deadline = GetCurrentTimestamp() + EXCLUSIVE_MS * INT64CONST(1000);
 	}
+	return true;
+}
+
+/* Merge some rows of a table that is locked. */
+static Outcome
+merge_some(Relation table)
+{
+	GpucolMergePace pace = {.most = gpucol_segment_rows, .before = before, .step = step};
+	int64		moved;
+
+	if (!begin_with_writers(table))
+		return DONE;
 	moved = gpucol_merge_rows(table, &pace);
 	if (moved > 0 && !exclusive)
 	{
@@ -391,16 +401,12 @@ static Outcome
 compact_some(Relation table)
 {
 	GpucolCompactPace pace = {.most = gpucol_segment_rows, .step = step_or_give_way, .exclude = exclude_at_end};
-	Writers		writers = find_writers(table);
 	uint32		packed;
 
-	if (writers == LONG_WRITERS)
+	if (!begin_with_writers(table))
 		return DONE;
-	exclusive |= writers == SHORT_WRITERS;
 	if (exclusive)
 	{
-		exclude_writers(table);
-		deadline = GetCurrentTimestamp() + EXCLUSIVE_MS * INT64CONST(1000);
 		pace.exclude = NULL;
 		pace.most = FEW_ROWS;
 	}
