@@ -274,9 +274,16 @@ part_cancels()
 }
 
 # Every regression test with the device required: the results that are expected of the CPU.
-part_suite()
+part_suite() { suite all '1,$p'; }
+part_suite_odd() { suite odd '1~2p'; }
+part_suite_even() { suite even '2~2p'; }
+
+# suite NAME LINES: the regression tests, of which sed's LINES chooses some.
+suite()
 {
-	local t same=0 differ="" ended
+	local t same=0 differ="" ended tests
+
+	tests=$(cd "$TREE/test/sql" && ls ./*.sql | sed 's/^..//; s/.sql$//' | sed -n "$2")
 
 	[ -f $AT/pgdata/PG_VERSION ] || server > "$OUT/server-start.log" 2>&1 || { note server "FAILED (server-start.log)"; return; }
 	ended=$(grep -c 'gpucol_gpud ended' $AT/pgdata/log)
@@ -285,10 +292,9 @@ part_suite()
 	as "cd $AT/suite && PGOPTIONS='-c gpucol.engine=cuda' timeout ${SUITE_TIMEOUT:-420} \
 		/opt/pg/usr/lib/postgresql/15/lib/pgxs/src/test/regress/pg_regress --inputdir=test --outputdir=. \
 		--bindir=/opt/pg/usr/lib/postgresql/15/bin --host=$AT/d --user=postgres --load-extension=gpucol --dbname=suite \
-		$(cd "$TREE/test/sql" && ls ./*.sql | sed 's/^..//; s/.sql$//' | tr '\n' ' ')" > "$OUT/suite.log" 2>&1
+		$(tr '\n' ' ' <<< "$tests")" > "$OUT/suite.log" 2>&1
 	cp $AT/suite/regression.diffs "$OUT/suite.diffs" 2>/dev/null
-	for t in "$TREE"/test/sql/*.sql; do
-		t=$(basename "$t" .sql)
+	for t in $tests; do
 		if cmp -s <(plain "$TREE/expected/$t.out") <(plain $AT/suite/results/$t.out); then
 			same=$((same + 1))
 		else
@@ -296,7 +302,7 @@ part_suite()
 			{ echo "== $t"; diff <(plain "$TREE/expected/$t.out") <(plain $AT/suite/results/$t.out) | head -60; } >> "$OUT/suite-differences.txt"
 		fi
 	done
-	note "suite, engine = cuda" "$same as expected but for plans;${differ:- none} differ: $(verdict test -z "$differ")"
+	note "suite ($1), engine = cuda" "$same as expected but for plans;${differ:- none} differ: $(verdict test -z "$differ")"
 	note "suite, daemons that ended" "$(grep -c 'gpucol_gpud ended' $AT/pgdata/log | awk -v before="$ended" '{print $1 - before}') $(verdict test "$(grep -c 'gpucol_gpud ended' $AT/pgdata/log)" = "$ended")"
 	note "suite, plans on the device" "$(cat $AT/suite/results/*.out | grep -c 'Engine: cuda')"
 }
