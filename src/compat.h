@@ -375,6 +375,45 @@ gpucol_compat_explain_one_query(Query *query, int cursor_options,
 #define GPUCOL_COMPAT_RUN_ONCE_ARG	, execute_once
 #endif
 
+/*
+ * Freeze rows of a page that is locked exclusively, and log it as VACUUM does; no snapshot of a
+ * standby conflicts.  15 takes the oldest transaction whose snapshots do not.
+ */
+#include "access/heapam_xlog.h"
+#if PG_VERSION_NUM >= 160000
+#include "access/heapam.h"
+#define GpucolCompatFreeze	HeapTupleFreeze
+#else
+#include "access/transam.h"
+#include "storage/bufmgr.h"
+#define GpucolCompatFreeze	xl_heap_freeze_tuple
+#endif
+static inline void
+gpucol_compat_freeze(Relation rel, Buffer buffer, GpucolCompatFreeze *rows, int nrows)
+{
+#if PG_VERSION_NUM >= 170000
+	START_CRIT_SECTION();
+	heap_freeze_prepared_tuples(buffer, rows, nrows);
+	MarkBufferDirty(buffer);
+	if (RelationNeedsWAL(rel))
+		log_heap_prune_and_freeze(rel, buffer, InvalidTransactionId, false, PRUNE_VACUUM_SCAN, rows, nrows,
+								  NULL, 0, NULL, 0, NULL, 0);
+	END_CRIT_SECTION();
+#elif PG_VERSION_NUM >= 160000
+	heap_freeze_execute_prepared(rel, buffer, InvalidTransactionId, rows, nrows);
+#else
+	Page		page = BufferGetPage(buffer);
+
+	START_CRIT_SECTION();
+	for (int i = 0; i < nrows; i++)
+		heap_execute_freeze_tuple((HeapTupleHeader) PageGetItem(page, PageGetItemId(page, rows[i].offset)), &rows[i]);
+	MarkBufferDirty(buffer);
+	if (RelationNeedsWAL(rel))
+		PageSetLSN(page, log_heap_freeze(rel, buffer, ShmemVariableCache->oldestXid, rows, nrows));
+	END_CRIT_SECTION();
+#endif
+}
+
 /* Index entries of a new row; rechecks are left to constraint triggers. */
 #if PG_VERSION_NUM >= 160000
 #define gpucol_compat_insert_index_tuples(info, slot, estate) \

@@ -7,9 +7,14 @@
  * HEAP_INSERT_NO_LOGICAL, so that logical decoding does not take them for TOAST
  * chunks, and entered into the TOAST relation's indexes as TOAST chunks are.
  *
+ * Rows that belong to no transaction (the counter, the upkeep record, lock records) are
+ * inserted as others are and frozen when the indexes have them: what a crash, an error or a
+ * full disk cuts off before is a failed transaction's row, which VACUUM removes, and never
+ * a lasting one that no index leads to.
+ *
  * Two kinds of rows are changed in place, through generic WAL: the counter and the
- * upkeep record, which are frozen and belong to no transaction, and the entry of a
- * segment that is being loaded, which nobody but its loader can see.  Either is done under an
+ * upkeep record, and the entry of a segment that is being loaded, which nobody but its
+ * loader can see.  Either is done under an
  * exclusive lock of the one buffer; an in-place change is never undone.  It is
  * logged as an image of the page, because generic WAL knows nothing of hint bits:
  * without, the page on a standby would rightly differ in them, and
@@ -179,6 +184,46 @@ gpucol_directory_insert(GpucolDirectory *dir, Oid id, int32 seq,
 	tid = tuple->t_self;
 	heap_freetuple(tuple);
 	return tid;
+}
+
+/* Freeze rows that lie on one page. */
+static void
+freeze_on_page(GpucolDirectory *dir, const ItemPointerData *tids, uint32 n)
+{
+	GpucolCompatFreeze *rows = palloc0(n * sizeof(GpucolCompatFreeze));
+	Buffer		buffer = ReadBuffer(dir->toast, ItemPointerGetBlockNumber(&tids[0]));
+	Page		page = BufferGetPage(buffer);
+
+	LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
+	for (uint32 i = 0; i < n; i++)
+	{
+		OffsetNumber offset = ItemPointerGetOffsetNumber(&tids[i]);
+		HeapTupleHeader header = (HeapTupleHeader) PageGetItem(page, PageGetItemId(page, offset));
+
+		rows[i].offset = offset;
+		rows[i].xmax = HeapTupleHeaderGetRawXmax(header);
+		rows[i].t_infomask = header->t_infomask | HEAP_XMIN_FROZEN;
+		rows[i].t_infomask2 = header->t_infomask2;
+	}
+	gpucol_compat_freeze(dir->toast, buffer, rows, (int) n);
+	UnlockReleaseBuffer(buffer);
+	pfree(rows);
+}
+
+void
+gpucol_directory_freeze(GpucolDirectory *dir, const ItemPointerData *tids, uint32 n)
+{
+	uint32		same;
+
+	for (uint32 i = 0; i < n; i += same)
+	{
+		BlockNumber block = ItemPointerGetBlockNumber(&tids[i]);
+
+		same = 1;
+		while (i + same < n && ItemPointerGetBlockNumber(&tids[i + same]) == block)
+			same++;
+		freeze_on_page(dir, &tids[i], same);
+	}
 }
 
 void

@@ -307,6 +307,12 @@ extern ItemPointerData gpucol_directory_insert(GpucolDirectory *dir, Oid id,
 											   Size size, CommandId cid,
 											   int options, bool unique);
 
+/*
+ * Have rows that this transaction has inserted, entered into the indexes by now, belong to no
+ * transaction: they stay whatever becomes of this one.
+ */
+extern void gpucol_directory_freeze(GpucolDirectory *dir, const ItemPointerData *tids, uint32 n);
+
 /* Delete a row that this transaction knows to be live and uncontended. */
 extern void gpucol_directory_delete(GpucolDirectory *dir, ItemPointer tid,
 									CommandId cid);

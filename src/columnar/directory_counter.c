@@ -26,8 +26,8 @@
 #include "compat.h"
 
 /*
- * A crash right after its insertion may leave a row that has no index entry until
- * a REINDEX, so of several the one whose number is highest counts.
+ * Version 0.1 froze a row before the index had it.  A crash in between left one that is found
+ * after a REINDEX, so of several the one whose number is highest counts.
  */
 bool
 gpucol_directory_find(GpucolDirectory *dir, Oid id, void *data, Size size,
@@ -153,8 +153,8 @@ make_row(GpucolDirectory *dir, Oid id, void *data, Size size, ItemPointer tid)
 			check_unused(dir);
 			dir->identity = ((const GpucolCounter *) first)->identity;
 		}
-		*tid = gpucol_directory_insert(dir, id, 0, first, size, GetCurrentCommandId(true),
-									   HEAP_INSERT_FROZEN, false);
+		*tid = gpucol_directory_insert(dir, id, 0, first, size, GetCurrentCommandId(true), 0, false);
+		gpucol_directory_freeze(dir, tid, 1);
 	}
 	UnlockTuple(dir->toast, &lock, ExclusiveLock);
 	pfree(first);

@@ -4,7 +4,7 @@
  *	  Row locks of segment rows.
  *
  * A segment row has no tuple header that could hold its lockers.  The first who
- * locks it inserts a lock record for it into the directory, frozen, so that it
+ * locks it inserts a lock record for it into the directory and freezes it, so that it
  * belongs to no transaction; row locks are heap's own locks of that tuple.  So
  * they have heap's strengths and multixacts, last to the end of transactions and
  * over restarts of prepared ones, and take no shared memory however many there are.
@@ -191,8 +191,7 @@ insert_record(GpucolDirectory *dir, uint64 row_number)
 	int32		seq;
 
 	gpucol_directory_key(GPUCOL_ID_LOCK, row_number, &id, &seq);
-	return gpucol_directory_insert(dir, id, seq, NULL, 0,
-								   GetCurrentCommandId(true), HEAP_INSERT_FROZEN, false);
+	return gpucol_directory_insert(dir, id, seq, NULL, 0, GetCurrentCommandId(true), 0, false);
 }
 
 /*
@@ -228,14 +227,17 @@ static void
 make_record(GpucolDirectory *dir, uint64 row_number, ItemPointer record)
 {
 	uint32		n = latch_following(dir, row_number, batch_size(dir, row_number));
+	ItemPointerData made[BATCH_ROWS];
+	uint32		nmade = 0;
 
 	find_records(dir, row_number, n);
 	gpucol_directory_admit(dir, GPUCOL_LACKS_LOCKS);
 	for (uint32 i = 0; i < n; i++)
 	{
 		if (!ItemPointerIsValid(&batch.records[i]))
-			batch.records[i] = insert_record(dir, row_number + i);
+			made[nmade++] = batch.records[i] = insert_record(dir, row_number + i);
 	}
+	gpucol_directory_freeze(dir, made, nmade);
 	for (uint32 i = 1; i < n; i++)
 	{
 		ItemPointerData latched;

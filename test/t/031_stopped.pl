@@ -6,6 +6,9 @@
 # is rolled back, wholly or to a savepoint, or cancelled; a third load follows, VACUUM goes on.
 # GPUCOL_SCHEDULES says how many of them are drawn; GPUCOL_SEED repeats a draw.
 #
+# Before that, a statement that makes a directory row which belongs to no transaction is cut off
+# before the row's index entry, by an error and by a crash: no row is left that no index leads to.
+#
 # Without gdb, or where it may not attach, the test is skipped.
 use strict;
 use warnings;
@@ -33,7 +36,7 @@ my @VACUUM_STOPS = (undef, [ 'gpucol_coverage_read', 0, 0 ], [ 'gpucol_coverage_
 	[ 'gpucol_space_log_conflict', 1, 0 ], [ 'gpucol_space_reclaim', 0, 1 ]);
 my @ENDS = ('commit', 'rollback', 'savepoint', 'cancel');
 
-my $node = new_server('stopped', 'autovacuum = off');
+my $node = new_server('stopped', 'autovacuum = off', 'restart_after_crash = on');
 my $dir = PostgreSQL::Test::Utils::tempdir_short();
 my $stops = 0;
 $node->safe_psql('postgres', 'CREATE EXTENSION amcheck');
@@ -48,16 +51,17 @@ sub load { my ($first, $rows) = @_; return "COPY packed FROM PROGRAM 'seq $first
 # Stopping
 # ------------------------------------------------------------------------
 
-# Have gdb stop a session at a place; returns the stop.
+# Have gdb stop a session at a place; returns the stop.  Let go, the session does what the last
+# commands say, or goes on.
 sub stop_at
 {
-	my ($session, $place) = @_;
+	my ($session, $place, @last) = @_;
 	my ($function, $passes, $behind) = @$place;
 	my $file = "$dir/stop" . ++$stops;
 	my %stop = (file => $file, output => '', session => $session);
 	my @commands = ('set pagination off', 'set confirm off', 'set breakpoint pending on',
 		'handle SIGUSR1 SIGALRM SIGURG nostop noprint pass', "tbreak $function", "ignore 1 $passes", "shell touch $file.ready",
-		'continue', ($behind ? 'finish' : ()), "shell touch $file.there; while [ ! -e $file.go ]; do sleep 0.02; done", 'detach');
+		'continue', ($behind ? 'finish' : ()), "shell touch $file.there; while [ ! -e $file.go ]; do sleep 0.02; done", @last, 'detach');
 
 	# the library is there before, so that the function is known
 	$session->run("LOAD 'gpucol'");
@@ -195,6 +199,70 @@ sub run_schedule
 	end_table();
 	return;
 }
+
+# ------------------------------------------------------------------------
+# Rows of no transaction
+# ------------------------------------------------------------------------
+
+# The server once it has restarted.
+sub restarted
+{
+	my ($start) = @_;
+
+	$node->poll_query_until('postgres', "SELECT backend_start::text <> '$start' FROM pg_stat_activity WHERE backend_type = 'checkpointer'")
+	  or die 'the server does not restart';
+	return session('monitor');
+}
+
+# What gpucol.verify says of a table, and its rows.
+sub state_of
+{
+	my ($table) = @_;
+
+	return join ' ', $monitor->rows("SELECT * FROM gpucol.verify('$table')"), 'rows', $monitor->rows("SELECT count(*) FROM $table");
+}
+
+# A statement is cut off before the entry into the directory's index of the first row that it
+# makes, by an error or a crash; then it is run again.
+sub cut_off
+{
+	my ($what, $how, $statement, @before) = @_;
+	my $one = session('one');
+	my $error = $how eq 'an error';
+	my ($rows, $start);
+
+	$monitor->rows($_) foreach 'CREATE TABLE fresh (id bigint) USING gpucol', @before;
+	$rows = state_of('fresh');
+	# as if the function that enters it had looked for a cancel
+	my $stop = stop_at($one, [ '*index_insert', 0, 0 ], $error ? ('set var {int} &QueryCancelPending = 1', 'set $pc = (long) &ProcessInterrupts') : ());
+	($start) = $monitor->rows("SELECT backend_start FROM pg_stat_activity WHERE backend_type = 'checkpointer'");
+	$one->send($statement);
+	is(come_to($one, $stop), 'there', "$what: there is a row to be entered");
+	$monitor->rows('CHECKPOINT') if !$error;	# it is on disk
+	kill 'KILL', $one->{pid} if !$error;
+	go($stop);
+	$monitor = restarted($start) if !$error;
+	is($one->wait, 'ERROR 57014 canceling statement due to user request', "$what: the error") if $error;
+	is(state_of('fresh'), $rows, "$what, cut off by $how: nothing is left");
+	$one = session('one') if !$error;
+	$one->rows($statement);
+	like(state_of('fresh'), qr/^rows \d+$/, "$what, after $how: made again");
+	$monitor->rows('DROP TABLE fresh');
+	return;
+}
+
+foreach my $how ('an error', 'a crash')
+{
+	my $load = "COPY fresh FROM PROGRAM 'seq 1 5000'";
+
+	cut_off('the row counter', $how, $load);
+	cut_off('the upkeep record', $how, 'VACUUM fresh', $load, "BEGIN; $load; ROLLBACK");
+	cut_off('a lock record', $how, 'SELECT id FROM fresh WHERE id = 7 FOR UPDATE', $load);
+}
+
+# ------------------------------------------------------------------------
+# Loads and VACUUM
+# ------------------------------------------------------------------------
 
 # A load gives back row numbers that it has reserved in vain.  VACUUM reads what segments
 # have just then, and goes on when another load has got the numbers.
