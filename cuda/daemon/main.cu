@@ -53,14 +53,21 @@ on_terminate(int)
 	_exit(0);
 }
 
-/* Open the devices and what clients see of all of them; the process ends where there are none. */
+/*
+ * Open the devices and what clients see of all of them.  Where there are none the process ends, and
+ * its standard output tells the supervisor why.
+ */
 static void
 begin(size_t limit, int copies, bool again)
 {
 	uint64_t	all = 0;
+	std::string why;
 
-	if (!open_devices(limit, copies, again))
+	if (!open_devices(limit, copies, again, &why))
+	{
+		puts(why.c_str());
 		exit(GPUCOL_GPUD_EXIT_NO_DEVICE);
+	}
 	for (Device *d : devices)
 		all += d->pool.limit();
 	if (!residency_create(all))

@@ -69,18 +69,26 @@ examine(int ordinal)
 	return facts;
 }
 
+/* Add what is wrong to what is known so far; the log gets it unless `quiet`. */
+static void
+tell(std::string *why, const std::string &what, bool quiet)
+{
+	if (!quiet)
+		fprintf(stderr, "gpucol_gpud: %s\n", what.c_str());
+	*why += (why->empty() ? "" : "; ") + what;
+}
+
 /* Open one device, if it can be used. */
 static void
-open_device(int ordinal, size_t limit, int copies, bool quiet)
+open_device(int ordinal, size_t limit, int copies, bool quiet, std::string *why)
 {
 	DeviceFacts facts = examine(ordinal);
-	std::string why = device_refusal(facts);
+	std::string refusal = device_refusal(facts);
 
-	if (!why.empty())
+	if (!refusal.empty())
 	{
-		unused_devices.push_back({ordinal, why});
-		if (!quiet)
-			fprintf(stderr, "gpucol_gpud: CUDA device %d cannot be used: %s\n", ordinal, why.c_str());
+		unused_devices.push_back({ordinal, refusal});
+		tell(why, "CUDA device " + std::to_string(ordinal) + " cannot be used: " + refusal, quiet);
 		return;
 	}
 	if (limit == 0 || limit > facts.free / 10 * 9)
@@ -95,18 +103,17 @@ open_device(int ordinal, size_t limit, int copies, bool quiet)
 }
 
 bool
-open_devices(size_t limit, int copies, bool quiet)
+open_devices(size_t limit, int copies, bool quiet, std::string *why)
 {
 	int			n = 0;
 	cudaError_t error = cudaGetDeviceCount(&n);
 
 	if (error != cudaSuccess || n == 0)
 	{
-		if (!quiet)
-			fprintf(stderr, "gpucol_gpud: no CUDA device: %s\n", cudaGetErrorString(error));
+		tell(why, std::string("no CUDA device: ") + cudaGetErrorString(error), quiet);
 		return false;
 	}
 	for (int i = 0; i < n; i++)
-		open_device(i, limit, copies, quiet);
+		open_device(i, limit, copies, quiet, why);
 	return !devices.empty();
 }

@@ -24,8 +24,8 @@ extern std::vector<UnusedDevice> unused_devices;
 /*
  * Open the devices that can be used, each with at most `limit` bytes (0: nine tenths of what is
  * free) of its memory; for tests, one may stand for `copies`.  Why others are not used is
- * written to the log unless `quiet`.  False where there is none to be used.
+ * written to the log unless `quiet`, and added to *why.  False where there is none to be used.
  */
-extern bool open_devices(size_t limit, int copies, bool quiet);
+extern bool open_devices(size_t limit, int copies, bool quiet, std::string *why);
 
 #endif

@@ -12,12 +12,14 @@ AS 'MODULE_PATHNAME', 'gpucol_devices'
 LANGUAGE C STRICT VOLATILE PARALLEL RESTRICTED;
 
 COMMENT ON FUNCTION gpucol.device_list()
-IS 'CUDA devices of the host: those that the daemon uses, and why it does not use others; no rows where no daemon runs';
+IS 'CUDA devices of the host: those that the daemon uses, and why it does not use others; where no daemon runs one row that says why';
 
 CREATE VIEW gpucol.devices AS SELECT * FROM gpucol.device_list();
 
 COMMENT ON VIEW gpucol.devices
-IS 'CUDA devices that the daemon uses, their memory in bytes, their column cache, the kernels compiled at run time, which all share, their architecture and the code that runs there; of other devices, why they are not used; empty where no daemon runs';
+IS 'CUDA devices that the daemon uses, their memory in bytes, their column cache, the kernels compiled at run time, which all share, their architecture and the code that runs there; of other devices, why they are not used; where no daemon runs one row that says why';
+
+GRANT SELECT ON gpucol.devices TO PUBLIC;
 
 CREATE FUNCTION gpucol.cache_list(
 	OUT database oid, OUT tablespace oid, OUT relfilenode oid, OUT segment bigint,

@@ -6,7 +6,7 @@
  *
  * They use a connection of their own for each call, so that they show a daemon
  * at work on this session's other statements too.  They never start a daemon:
- * without one the views are empty.
+ * without one the views are empty, but for why there is none.
  *
  *-------------------------------------------------------------------------
  */
@@ -149,6 +149,19 @@ put_row(ReturnSetInfo *rsinfo, Datum *values, uint32 null)
 #define UNUSED_BECAUSE	17
 #define SHOWN_OF_UNUSED (1u << 1 | 1u << 2 | 1u << 3 | 1u << ARCHITECTURE | 1u << UNUSED_BECAUSE)
 
+/* The row of a server without a daemon, or with one that does not answer: nothing but why. */
+static void
+put_why_none(ReturnSetInfo *rsinfo)
+{
+	Datum		values[UNUSED_BECAUSE + 1] = {0};
+	const char *why;
+
+	if (gpucol_service.available(&why))
+		why = "gpucol_gpud does not run, or does not answer; a query for the device starts it";
+	values[UNUSED_BECAUSE] = CStringGetTextDatum(why);
+	put_row(rsinfo, values, ~(1u << UNUSED_BECAUSE));
+}
+
 Datum
 gpucol_devices(PG_FUNCTION_ARGS)
 {
@@ -158,6 +171,8 @@ gpucol_devices(PG_FUNCTION_ARGS)
 
 	InitMaterializedSRF(fcinfo, 0);
 	d = (GpucolWireDevice *) ask_status(GPUCOL_STATUS_DEVICES, sizeof(*d), &n);
+	if (d == NULL)
+		put_why_none(rsinfo);
 	for (int i = 0; i < n; i++)
 	{
 		Datum		values[] = {

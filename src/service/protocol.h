@@ -87,7 +87,7 @@
 /* Exit codes of gpucol_gpud, for the supervisor. */
 #define GPUCOL_GPUD_EXIT_USAGE	2
 #define GPUCOL_GPUD_EXIT_FAULT	3	/* the device's context is lost: restart */
-#define GPUCOL_GPUD_EXIT_NO_DEVICE 4	/* nothing to run on: look again later */
+#define GPUCOL_GPUD_EXIT_NO_DEVICE 4	/* nothing to run on, standard output has the reason: look again later */
 
 typedef enum GpucolWireType
 {

@@ -26,6 +26,7 @@
  */
 #include "postgres.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/prctl.h>
@@ -62,6 +63,9 @@
 #define STOP_MS			5000	/* for a daemon that is ending */
 #define LOOK_FOR_DEVICE_MS 60000	/* between daemons that find no device */
 #define LISTENS_MS		50		/* between looks whether the next one has found one */
+#define MAX_WHY			256		/* bytes that a daemon may say of its finding none */
+#define GPU_VENDOR		"0x10de"	/* NVIDIA's number among the vendors of PCI */
+#define GPU_CLASS		"0x03"	/* displays and their like, among the classes of PCI */
 
 typedef struct ServiceState
 {
@@ -71,6 +75,7 @@ typedef struct ServiceState
 	uint32		generation;		/* protected by lock: daemons started */
 	bool		no_device;		/* protected by lock: the last daemon found none, and
 								 * no other one listens yet */
+	char		why[MAX_WHY];	/* protected by lock: what it said of that, "" if nothing */
 } ServiceState;
 
 static ServiceState *state = NULL;
@@ -121,6 +126,44 @@ has_driver(void)
 	return access("/dev/nvidiactl", F_OK) == 0 || access("/dev/dxg", F_OK) == 0;
 }
 
+/* Does a file, one line of the kernel's, begin with this? */
+static bool
+begins(const char *path, const char *start)
+{
+	char		line[16] = "";
+	FILE	   *file = fopen(path, "re");
+	bool		result;
+
+	if (file == NULL)
+		return false;
+	result = fgets(line, sizeof(line), file) != NULL && strncmp(line, start, strlen(start)) == 0;
+	fclose(file);
+	return result;
+}
+
+/* Is an NVIDIA device plugged in, as the kernel sees it without any driver? */
+static bool
+has_hardware(void)
+{
+	const char *folder = "/sys/bus/pci/devices";
+	DIR		   *dir = opendir(folder);
+	struct dirent *entry;
+	bool		result = false;
+
+	while (dir != NULL && !result && (entry = readdir(dir)) != NULL)
+	{
+		char		vendor[MAXPGPATH];
+		char		class[MAXPGPATH];
+
+		snprintf(vendor, sizeof(vendor), "%s/%s/vendor", folder, entry->d_name);
+		snprintf(class, sizeof(class), "%s/%s/class", folder, entry->d_name);
+		result = begins(vendor, GPU_VENDOR) && begins(class, GPU_CLASS);
+	}
+	if (dir != NULL)
+		closedir(dir);
+	return result;
+}
+
 /* Is there an executable and something it could run on? */
 static bool
 installed(const char **why)
@@ -139,7 +182,9 @@ installed(const char **why)
 		if (access(path, X_OK) != 0)
 			missing = "gpucol_gpud is not installed (gpucol was built without nvcc)";
 		else if (imitation() == NULL && !has_driver())
-			missing = "this host has no NVIDIA device";
+			missing = has_hardware() ?
+				"this host's NVIDIA device has no driver loaded, or this container has no part in it (/dev/nvidiactl is missing)" :
+				"this host has no NVIDIA device";
 	}
 	*why = missing;
 	return missing == NULL;
@@ -160,12 +205,20 @@ without_device(void)
 static bool
 service_available(const char **why)
 {
+	static char text[MAX_WHY + 64];
+	char		said[MAX_WHY];
+
 	if (!installed(why))
 		return false;
 	attach();
 	if (!without_device())
 		return true;
-	*why = "gpucol_gpud found no device that it can use; see the server log";
+	SpinLockAcquire(&state->lock);
+	memcpy(said, state->why, sizeof(said));
+	SpinLockRelease(&state->lock);
+	snprintf(text, sizeof(text), "gpucol_gpud found no device that it can use%s%s",
+			 said[0] != '\0' ? ": " : "; see the server log", said);
+	*why = text;
 	return false;
 }
 
@@ -287,6 +340,39 @@ gpucol_service_init(void)
 /* ---- the supervisor ---- */
 
 static pid_t child = 0;
+static int	answer = -1;	/* what the daemon writes to its standard output, or -1 */
+
+/* A pipe for the daemon's standard output; returns its end of it, -1 if there is none. */
+static int
+open_answer(void)
+{
+	int			ends[2];
+
+	if (answer >= 0)
+		close(answer);
+	answer = -1;
+	if (pipe(ends) != 0)
+		return -1;
+	answer = ends[0];
+	(void) fcntl(answer, F_SETFL, O_NONBLOCK);
+	(void) fcntl(answer, F_SETFD, FD_CLOEXEC);
+	return ends[1];
+}
+
+/* What a daemon that has ended said of its end, one line of ASCII. */
+static void
+read_answer(char *why, size_t size)
+{
+	ssize_t		n = answer < 0 ? 0 : read(answer, why, size - 1);
+
+	why[Max(n, 0)] = '\0';
+	why[strcspn(why, "\n")] = '\0';
+	for (char *c = why; *c != '\0'; c++)
+	{
+		if (*c < ' ' || *c > '~')
+			*c = '?';
+	}
+}
 
 /*
  * Start the daemon; its messages go to the server log, but for one that there is still
@@ -300,6 +386,7 @@ start_daemon(void)
 	char	   *argv[MAX_OPTIONS + 1];
 	char	   *test = getenv("GPUCOL_GPUD_TEST");
 	int			argc = 0;
+	int			end = open_answer();
 	sigset_t	all;
 	sigset_t	before;
 
@@ -327,6 +414,8 @@ start_daemon(void)
 		ereport(ERROR,
 				(errcode(ERRCODE_SYSTEM_ERROR),
 				 errmsg("could not start %s: %m", DAEMON_NAME)));
+	if (child != 0 && end >= 0)
+		close(end);
 	if (child == 0)
 	{
 		int			limit = (int) sysconf(_SC_OPEN_MAX);
@@ -335,6 +424,8 @@ start_daemon(void)
 		prctl(PR_SET_PDEATHSIG, SIGTERM);
 		if (getppid() != MyProcPid)
 			_exit(0);
+		if (end >= 0)
+			(void) dup2(end, STDOUT_FILENO);
 		for (int fd = 3; fd < limit && fd < 65536; fd++)
 			close(fd);
 		pqsignal(SIGTERM, SIG_DFL);
@@ -407,12 +498,17 @@ wake(SIGNAL_ARGS)
 	errno = save_errno;
 }
 
-/* Tell sessions whether there is a device. */
+/* Tell sessions whether there is a device, and where there is none what the daemon said of it. */
 static void
 set_without_device(bool no_device)
 {
+	char		why[MAX_WHY] = "";
+
+	if (no_device)
+		read_answer(why, sizeof(why));
 	SpinLockAcquire(&state->lock);
 	state->no_device = no_device;
+	memcpy(state->why, why, sizeof(why));
 	SpinLockRelease(&state->lock);
 }
 
