@@ -10,14 +10,15 @@
 
 OUT=$ROOT/build/deb
 TREE=$OUT/gpucol
-TOOLS="debhelper:dh fakeroot:fakeroot lintian:lintian postgresql-server-dev-all:pg_buildext liblz4-dev:/usr/include/lz4.h"
+TOOLS="debhelper fakeroot lintian postgresql-server-dev-all liblz4-dev"
 
 install_tools()
 {
-	local entry missing=()
+	local package missing=()
 
-	for entry in $TOOLS; do
-		[ -e "${entry#*:}" ] || command -v "${entry#*:}" >/dev/null || missing+=("${entry%%:*}")
+	# the build asks for packages, not for what is in them
+	for package in $TOOLS; do
+		dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null | grep -qx installed || missing+=("$package")
 	done
 	[ ${#missing[@]} -gt 0 ] || return 0
 	say "installing with apt-get: ${missing[*]}"
