@@ -136,3 +136,17 @@ GPUCOL_OPCODE(D_TO_I, I, D, NONE, NONE) /* of a plain one at scale 0; aux as abo
 GPUCOL_OPCODE(SPAN_S, I, S, NONE, NONE) /* a part of an interval as PostgreSQL stores it */
 GPUCOL_OPCODE(SPAN_ADD_I, I, I, I, NONE)	/* aux negative: less b */
 GPUCOL_OPCODE(AGE_I, I, I, I, NONE) /* a part of age(a, b) of timestamps */
+
+/* arrays as PostgreSQL stores them (kernel/array_value.h); the CPU engine.  aux: width of the
+ * elements of a type of fixed width */
+GPUCOL_OPCODE(ARRAY_SIZE_S, I, S, NONE, NONE)	/* aux: GPUCOL_ARRAY_SIZE_AUX */
+GPUCOL_OPCODE(ARRAY_ITEM_I, I, S, I, NONE)	/* the element of subscript b, or NULL */
+GPUCOL_OPCODE(ARRAY_ITEM_F, F, S, I, NONE)
+GPUCOL_OPCODE(ARRAY_ITEM_S, S, S, I, NONE)
+GPUCOL_OPCODE(ARRAY_HAS_I, B, S, I, NONE)	/* b = ANY (a); false of an array without elements, whatever b is */
+GPUCOL_OPCODE(ARRAY_HAS_F, B, S, F, NONE)
+GPUCOL_OPCODE(ARRAY_HAS_S, B, S, S, NONE)	/* as bytes */
+GPUCOL_OPCODE(ARRAY_PLACE_I, I, S, I, NONE) /* array_position(a, b), NULL elements found by NULL; more
+											 * than one dimension is GPUCOL_UNSUPPORTED */
+GPUCOL_OPCODE(ARRAY_PLACE_F, I, S, F, NONE)
+GPUCOL_OPCODE(ARRAY_PLACE_S, I, S, S, NONE)

@@ -14,6 +14,7 @@
 #include "utils/lsyscache.h"
 #include "utils/regproc.h"
 
+#include "lower/array_value.h"
 #include "lower/lower.h"
 
 /* Comparisons are spelt out for at most this many elements. */
@@ -212,8 +213,8 @@ is_list(const ScalarArrayOpExpr *expr, const GpucolFunction *f, const GpucolValu
 }
 
 /*
- * Lower value op ANY (array) or value op ALL (array) over an array that is
- * constant for the scan.
+ * Lower value op ANY (array) or value op ALL (array), over an array that is
+ * constant for the scan or a column.
  */
 bool
 gpucol_lower_array_op(GpucolLower *l, ScalarArrayOpExpr *expr, GpucolValue *out)
@@ -224,6 +225,8 @@ gpucol_lower_array_op(GpucolLower *l, ScalarArrayOpExpr *expr, GpucolValue *out)
 	bool		isnull;
 	bool		has_null = false;
 
+	if (!gpucol_lower_is_constant(lsecond(expr->args)))
+		return gpucol_lower_any_item(l, expr, out);
 	if (f == NULL || gpucol_opcode_class((GpucolOpcode) f->op, 0) != GPUCOL_CLASS_B)
 		return gpucol_lower_decline(l, "function %s has no counterpart in the engines",
 									format_procedure(expr->opfuncid));

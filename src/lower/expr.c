@@ -27,6 +27,7 @@
 #include "utils/lsyscache.h"
 #include "utils/regproc.h"
 
+#include "lower/array_value.h"
 #include "lower/lower.h"
 #include "lower/span.h"
 
@@ -343,6 +344,9 @@ lower_function(GpucolLower *l, Oid funcid, List *args, Oid collation, GpucolValu
 	if (matched)
 		return ok;
 	ok = gpucol_lower_plain(l, funcid, args, &matched, out);
+	if (matched)
+		return ok;
+	ok = gpucol_lower_array_function(l, funcid, args, collation, &matched, out);
 	if (matched)
 		return ok;
 	ok = gpucol_lower_decimal(l, funcid, args, &matched, out);
@@ -797,6 +801,8 @@ lower_node(GpucolLower *l, Expr *expr, GpucolValue *out)
 			return lower_minmax(l, (MinMaxExpr *) expr, out);
 		case T_RelabelType:
 			return lower_relabel(l, (RelabelType *) expr, out);
+		case T_SubscriptingRef:
+			return gpucol_lower_item(l, (SubscriptingRef *) expr, out);
 		case T_ScalarArrayOpExpr:
 			return gpucol_lower_array_op(l, (ScalarArrayOpExpr *) expr, out);
 		default:
@@ -821,8 +827,8 @@ lower_expr(GpucolLower *l, Expr *expr, GpucolValue *out)
 							 EMIT1(l, GPUCOL_OP_HOST_TEST,
 								   EMIT1(l, GPUCOL_OP_LOAD_S, GPUCOL_NO_REG,
 										 column), id));
-		if (column >= 0 && !(l->aggregating && (l->maps[column].type_oid == NUMERICOID ||
-												l->maps[column].type_oid == INTERVALOID)))
+		if (column >= 0 && !gpucol_lower_is_array(l->maps[column].type_oid) &&
+			!(l->aggregating && (l->maps[column].type_oid == NUMERICOID || l->maps[column].type_oid == INTERVALOID)))
 			return false;
 	}
 	return lower_node(l, expr, out);
@@ -877,7 +883,7 @@ gpucol_lower_check_bytewise(GpucolLower *l, Expr *expr)
 
 	while (IsA(arg, RelabelType))
 		arg = (Node *) ((RelabelType *) arg)->arg;
-	if (!IsA(arg, Var) && !gpucol_lower_is_part(arg))
+	if (!IsA(arg, Var) && !gpucol_lower_is_part(arg) && !gpucol_lower_is_item(arg))
 		return gpucol_lower_decline(l, "grouping needs a column here");
 	gpucol_typemap_init(&map, exprType((Node *) expr), exprTypmod((Node *) expr),
 						exprCollation((Node *) expr));

@@ -7,7 +7,7 @@
  *
  * A value is tested although every row that has it may be excluded by another
  * condition, deleted, or invisible.  So a predicate qualifies only if it is harmless
- * (harmless.h).
+ * (harmless.h), or decided on the bytes alone (match.h).
  *
  *-------------------------------------------------------------------------
  */
@@ -21,6 +21,7 @@
 
 #include "lower/harmless.h"
 #include "lower/lower.h"
+#include "lower/match.h"
 #include "lower/pipe.h"
 
 /*
@@ -106,7 +107,7 @@ gpucol_lower_host(GpucolLower *l, Expr *expr, int *column, int *id)
 	*column = gpucol_lower_column(l, attnum);
 	if (l->conditional == 0)
 		expr = (Expr *) constant_mutator((Node *) expr, l);
-	if (!gpucol_harmless_condition(l, expr))
+	if (!gpucol_harmless_condition(l, expr) && gpucol_match_create(l, expr) == NULL)
 		return false;
 	*id = gpucol_lower_add_host(l, *column,
 								(Expr *) renumber_mutator((Node *) expr, NULL));

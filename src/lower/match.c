@@ -19,13 +19,14 @@
  *	  strpos, position		of a constant, compared with 0: by the same search as LIKE;
  *	  split_part			compared with a constant: by an automaton;
  *	  lengths				compared with a constant, and places in texts (match_number.c);
- *	  ANY and ALL			of a few of these.
+ *	  ANY and ALL			of a few of these;
+ *	  arrays				sizes, elements, ANY and ALL of a column, sets (match_array.c).
  *
  * They may be about a part of the column's value (match_value.c).
  *
- * All but lists with NULL and patterns that are more than a beginning are decided by the order
- * of bytes alone: places are known at which they turn from false to true and back.  Of parts
- * this holds for lists of beginnings.  AND, OR, NOT and IS NULL over these are decided too.
+ * All but arrays, lists with NULL and patterns that are more than a beginning are decided by the
+ * order of bytes alone (match_cuts.c).  Of parts this holds for lists of beginnings.  AND, OR, NOT
+ * and IS NULL over these are decided too.
  * Everything else, and every constant that is NULL, is left to PostgreSQL.
  *
  *-------------------------------------------------------------------------
@@ -40,13 +41,9 @@
 #include "utils/fmgroids.h"
 #include "utils/lsyscache.h"
 
-#include "base/hash_table.h"
 #include "columnar/collation.h"
 #include "compat.h"
-#include "lower/match.h"
-#include "lower/match_number.h"
-#include "lower/match_value.h"
-#include "lower/regex.h"
+#include "lower/match_kinds.h"
 #include "kernel/bytes_order.h"
 #include "kernel/hash.h"
 
@@ -63,59 +60,6 @@
 #define NO		0
 #define YES		1
 #define UNKNOWN 2
-
-typedef enum MatchKind
-{
-	MATCH_EQUAL,
-	MATCH_IN,
-	MATCH_ORDER,
-	MATCH_LIKE,
-	MATCH_AUTOMATON,
-	MATCH_LENGTH,
-	MATCH_AND,
-	MATCH_OR,
-	MATCH_NOT,
-	MATCH_IS_NULL
-} MatchKind;
-
-/* Order with a constant, from the value's side. */
-typedef enum MatchOrder
-{
-	ORDER_LT,
-	ORDER_LE,
-	ORDER_GT,
-	ORDER_GE
-} MatchOrder;
-
-struct GpucolMatch
-{
-	MatchKind	kind;
-	bool		negate;			/* EQUAL, IN, LIKE, AUTOMATON, LENGTH, IS_NULL */
-	const GpucolMatchStep *steps;	/* the part that is compared, or NULL: all */
-
-	/* EQUAL, ORDER: the constant; IN: the list; LIKE: the pieces */
-	GpucolBytes *bytes;
-	int			nbytes;
-	MatchOrder	order;
-
-	/* IN: numbers of items + 1, open addressing */
-	GpucolHashTable table;
-	uint64		lengths;		/* bit len % 64 set = some item may have the length */
-	bool		has_null;
-
-	/* LIKE */
-	bool		starts;			/* the first piece is where the value starts, */
-	bool		ends;			/* and the last where it ends */
-	bool		whole;			/* no "%": the value is the piece */
-	size_t		least;			/* length of all pieces */
-
-	GpucolAutomaton *automaton; /* AUTOMATON */
-	GpucolMatchNumber number;	/* LENGTH */
-
-	/* AND, OR, NOT */
-	GpucolMatch **args;
-	int			nargs;
-};
 
 /* ---- recognising ---- */
 
@@ -540,14 +484,18 @@ match_each(GpucolLower *l, ScalarArrayOpExpr *expr)
 	return n == 0 ? NULL : match;
 }
 
-/* Is a column, or a part of it, NULL?  Every part of a value is a value. */
+/* Is a column, or a part of it, NULL?  Every part of a value is a value, but for elements of arrays. */
 static GpucolMatch *
 match_null(NullTest *test)
 {
 	const GpucolMatchStep *steps;
+	GpucolMatch *match;
 
-	return !test->argisrow && gpucol_match_is_value((Node *) test->arg, &steps) ?
-		make_match(MATCH_IS_NULL, test->nulltesttype == IS_NOT_NULL) : NULL;
+	if (test->argisrow || !gpucol_match_is_value((Node *) test->arg, &steps))
+		return NULL;
+	match = make_match(MATCH_IS_NULL, test->nulltesttype == IS_NOT_NULL);
+	match->steps = gpucol_match_may_be_null(steps) ? steps : NULL;
+	return match;
 }
 
 /* AND, OR, NOT */
@@ -591,6 +539,18 @@ match_number(GpucolLower *l, OpExpr *expr)
 	return match;
 }
 
+/* A condition on arrays (match_array.c). */
+static GpucolMatch *
+match_of_array(GpucolLower *l, Expr *expr)
+{
+	GpucolMatchArray *array = gpucol_match_array_create(l, expr);
+	GpucolMatch *match = array == NULL ? NULL : make_match(MATCH_ARRAY, false);
+
+	if (match != NULL)
+		match->array = array;
+	return match;
+}
+
 GpucolMatch *
 gpucol_match_create(GpucolLower *l, Expr *expr)
 {
@@ -600,18 +560,19 @@ gpucol_match_create(GpucolLower *l, Expr *expr)
 	{
 		case T_OpExpr:
 			match = match_number(l, (OpExpr *) expr);
-			if (match != NULL)
-				return match;
-			return match_operator(l, ((OpExpr *) expr)->opfuncid,
-								  ((OpExpr *) expr)->inputcollid,
-								  ((OpExpr *) expr)->args);
+			if (match == NULL)
+				match = match_operator(l, ((OpExpr *) expr)->opfuncid, ((OpExpr *) expr)->inputcollid,
+									   ((OpExpr *) expr)->args);
+			return match != NULL ? match : match_of_array(l, expr);
 		case T_FuncExpr:
 			return match_operator(l, ((FuncExpr *) expr)->funcid,
 								  ((FuncExpr *) expr)->inputcollid,
 								  ((FuncExpr *) expr)->args);
 		case T_ScalarArrayOpExpr:
 			match = match_array(l, (ScalarArrayOpExpr *) expr);
-			return match != NULL ? match : match_each(l, (ScalarArrayOpExpr *) expr);
+			if (match == NULL)
+				match = match_each(l, (ScalarArrayOpExpr *) expr);
+			return match != NULL ? match : match_of_array(l, expr);
 		case T_BoolExpr:
 			return match_bool(l, (BoolExpr *) expr);
 		case T_NullTest:
@@ -750,6 +711,9 @@ decide(const GpucolMatch *match, int n, const GpucolBytes *values, const bool *i
 		case MATCH_LENGTH:
 			DECIDE(gpucol_match_has_length(&match->number, *value) != negate);
 			break;
+		case MATCH_ARRAY:
+			DECIDE(gpucol_match_array_decide(match->array, *value));
+			break;
 		case MATCH_IS_NULL:
 			for (int i = 0; i < n; i++)
 				result[i] = (isnull != NULL && isnull[i]) != negate;
@@ -767,6 +731,7 @@ gpucol_match_values(const GpucolMatch *match, int n, const GpucolBytes *values,
 					const bool *isnull, uint8_t *result)
 {
 	GpucolBytes parts[PARTS];
+	bool		missing[PARTS];
 
 	if (match->steps == NULL)
 	{
@@ -779,117 +744,13 @@ gpucol_match_values(const GpucolMatch *match, int n, const GpucolBytes *values,
 		int			m = Min(n - at, PARTS);
 
 		for (int i = 0; i < m; i++)
-			if (nulls == NULL || !nulls[i])
-				parts[i] = gpucol_match_take(match->steps, values[at + i]);
-		decide(match, m, parts, nulls, result + at);
-	}
-}
-
-/* ---- by the order of bytes ---- */
-
-static int
-compare_items(const void *a, const void *b)
-{
-	return gpucol_bytes_compare(a, b);
-}
-
-/* Values that are one of n ascending ones, or begin with them, each as `behind` says; or the rest. */
-static GpucolCuts *
-cut_values(const GpucolBytes *values, int n, const GpucolCutPlace *behind, bool negate)
-{
-	GpucolCuts *cuts = palloc(sizeof(GpucolCuts));
-	GpucolCut  *places = palloc(Max(n, 1) * 2 * sizeof(GpucolCut));
-
-	for (int i = 0; i < n; i++)
-	{
-		places[i * 2] = (GpucolCut) {values[i], GPUCOL_CUT_BEFORE};
-		places[i * 2 + 1] = (GpucolCut) {values[i], behind[i]};
-	}
-	*cuts = (GpucolCuts) {negate, n * 2, places};
-	return cuts;
-}
-
-/* Values on one side of a constant. */
-static GpucolCuts *
-cut_order(const GpucolMatch *match)
-{
-	GpucolCuts *cuts = palloc(sizeof(GpucolCuts));
-	GpucolCut  *place = palloc(sizeof(GpucolCut));
-	bool		before = match->order == ORDER_LT || match->order == ORDER_GE;
-
-	*place = (GpucolCut) {match->bytes[0], before ? GPUCOL_CUT_BEFORE : GPUCOL_CUT_BEHIND};
-	*cuts = (GpucolCuts) {match->order == ORDER_LT || match->order == ORDER_LE, 1, place};
-	return cuts;
-}
-
-static GpucolCuts *
-cut_like(const GpucolMatch *match)
-{
-	GpucolBytes empty = {"", 0};
-	GpucolCutPlace behind = match->whole ? GPUCOL_CUT_BEHIND : GPUCOL_CUT_BEHIND_PREFIX;
-
-	if (match->whole)
-		return cut_values(match->nbytes > 0 ? match->bytes : &empty, 1, &behind, match->negate);
-	if (match->nbytes == 0)
-		return cut_values(NULL, 0, NULL, !match->negate);
-	if (match->nbytes > 1 || !match->starts || match->ends)
-		return NULL;
-	return cut_values(match->bytes, 1, &behind, match->negate);
-}
-
-/* A list, of parts perhaps. */
-static GpucolCuts *
-cut_list(const GpucolMatch *match)
-{
-	GpucolBytes *sorted = palloc(Max(match->nbytes, 1) * sizeof(GpucolBytes));
-	GpucolCutPlace *behind = palloc(Max(match->nbytes, 1) * sizeof(GpucolCutPlace));
-	int			n = 0;
-
-	if (match->has_null)
-		return NULL;
-	memcpy(sorted, match->bytes, match->nbytes * sizeof(GpucolBytes));
-	qsort(sorted, match->nbytes, sizeof(GpucolBytes), compare_items);
-	for (int i = 0; i < match->nbytes; i++)
-	{
-		int64		characters;
-
-		behind[n] = GPUCOL_CUT_BEHIND;
-		if (match->steps != NULL)
 		{
-			if (!gpucol_match_is_beginning(match->steps, sorted[i], &characters))
-				return NULL;
-			if (characters > match->steps->part.count)
+			missing[i] = nulls != NULL && nulls[i];
+			if (missing[i])
 				continue;
-			if (characters == match->steps->part.count)
-				behind[n] = GPUCOL_CUT_BEHIND_PREFIX;
+			parts[i] = gpucol_match_take(match->steps, values[at + i]);
+			missing[i] = parts[i].data == NULL;
 		}
-		sorted[n++] = sorted[i];
-	}
-	return cut_values(sorted, n, behind, match->negate);
-}
-
-GpucolCuts *
-gpucol_match_cuts(const GpucolMatch *match)
-{
-	GpucolCuts *cuts;
-
-	switch (match->kind)
-	{
-		case MATCH_EQUAL:
-		case MATCH_IN:
-			return cut_list(match);
-		case MATCH_ORDER:
-			return match->steps == NULL ? cut_order(match) : NULL;
-		case MATCH_LIKE:
-			return match->steps == NULL ? cut_like(match) : NULL;
-		case MATCH_IS_NULL:
-			return cut_values(NULL, 0, NULL, match->negate);
-		case MATCH_NOT:
-			cuts = gpucol_match_cuts(match->args[0]);
-			if (cuts != NULL)
-				cuts->first = !cuts->first;
-			return cuts;
-		default:
-			return NULL;
+		decide(match, m, parts, missing, result + at);
 	}
 }

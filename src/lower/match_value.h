@@ -16,8 +16,10 @@
 typedef struct GpucolMatchStep
 {
 	const struct GpucolMatchStep *before;	/* or NULL: the first */
-	bool		unpadded;		/* without the blanks at its end; else `part` of it */
-	GpucolTextPart part;
+	bool		unpadded;		/* without the blanks at its end; */
+	bool		item;			/* the element of an array; */
+	int64		subscript;
+	GpucolTextPart part;		/* or else this part of it */
 } GpucolMatchStep;
 
 /*
@@ -29,7 +31,10 @@ extern bool gpucol_match_is_value(Node *node, const GpucolMatchStep **steps);
 /* One more step: without the blanks at the end, as values of type character compare. */
 extern const GpucolMatchStep *gpucol_match_unpadded(const GpucolMatchStep *before);
 
-/* The part of a value. */
+/* May there be no part of a value, as no element of an array? */
+extern bool gpucol_match_may_be_null(const GpucolMatchStep *steps);
+
+/* The part of a value; its data is NULL where there is none. */
 extern GpucolBytes gpucol_match_take(const GpucolMatchStep *steps, GpucolBytes value);
 
 /*

@@ -260,7 +260,9 @@ compute(const GpucolInstr *instr, Interval a, Interval b)
 static Interval
 type_of(const GpucolInstr *instr, uint8_t cls)
 {
-	int			bytes = cls == GPUCOL_CLASS_I && (instr->aux == 2 || instr->aux == 4) ? instr->aux : 8;
+	bool		narrow = cls == GPUCOL_CLASS_I && instr->op != GPUCOL_OP_ARRAY_PLACE_I &&
+		(instr->aux == 2 || instr->aux == 4);
+	int			bytes = narrow ? instr->aux : 8;
 	__int128	limit = (__int128) 1 << (bytes * 8 - 1);
 
 	if (cls == GPUCOL_CLASS_B)
@@ -316,6 +318,16 @@ may_be_null(const GpucolInstr *instr, const GpucolCpuBounds *a, const GpucolCpuB
 			return false;
 		case GPUCOL_OP_HOST_TEST:
 		case GPUCOL_OP_IN_I:
+		case GPUCOL_OP_ARRAY_SIZE_S:
+		case GPUCOL_OP_ARRAY_ITEM_I:
+		case GPUCOL_OP_ARRAY_ITEM_F:
+		case GPUCOL_OP_ARRAY_ITEM_S:
+		case GPUCOL_OP_ARRAY_HAS_I:
+		case GPUCOL_OP_ARRAY_HAS_F:
+		case GPUCOL_OP_ARRAY_HAS_S:
+		case GPUCOL_OP_ARRAY_PLACE_I:
+		case GPUCOL_OP_ARRAY_PLACE_F:
+		case GPUCOL_OP_ARRAY_PLACE_S:
 			return true;
 		case GPUCOL_OP_CASE_B:
 		case GPUCOL_OP_CASE_I:

@@ -55,13 +55,19 @@ add_host(GpucolRun *run, int id, uint16_t column, bool by_instr)
 		run->digest.npayload_hosts++;
 }
 
+/* Does an instruction make a part of a string? */
+static bool
+takes_part(const GpucolInstr *instr)
+{
+	return (instr->op >= GPUCOL_OP_PART_S && instr->op <= GPUCOL_OP_FIELD_S) || instr->op == GPUCOL_OP_ARRAY_ITEM_S;
+}
+
 /* Column that a register was loaded from, or is a part of. */
 static uint16_t
 loaded_column(const GpucolRun *run, uint16_t reg)
 {
 	for (int i = run->program->ninstrs - 1; i >= 0; i--)
-		if (run->code.instrs[i].dst == reg && run->code.instrs[i].op >= GPUCOL_OP_PART_S &&
-			run->code.instrs[i].op <= GPUCOL_OP_FIELD_S)
+		if (run->code.instrs[i].dst == reg && takes_part(&run->code.instrs[i]))
 			reg = run->code.instrs[i].a;
 		else if (run->code.instrs[i].dst == reg)
 			return (uint16_t) run->code.instrs[i].aux;

@@ -660,6 +660,16 @@ op_const(GpucolCpuFrame *f GPUCOL_CPU_UNUSED)
 #define op_SCALE_P gpucol_cpu_op_SCALE_P
 #define op_P_TO_F gpucol_cpu_op_P_TO_F
 #define op_D_TO_I gpucol_cpu_op_D_TO_I
+#define op_ARRAY_SIZE_S gpucol_cpu_op_ARRAY_SIZE_S
+#define op_ARRAY_ITEM_I gpucol_cpu_op_ARRAY_ITEM_I
+#define op_ARRAY_ITEM_F gpucol_cpu_op_ARRAY_ITEM_F
+#define op_ARRAY_ITEM_S gpucol_cpu_op_ARRAY_ITEM_S
+#define op_ARRAY_HAS_I gpucol_cpu_op_ARRAY_HAS_I
+#define op_ARRAY_HAS_F gpucol_cpu_op_ARRAY_HAS_F
+#define op_ARRAY_HAS_S gpucol_cpu_op_ARRAY_HAS_S
+#define op_ARRAY_PLACE_I gpucol_cpu_op_ARRAY_PLACE_I
+#define op_ARRAY_PLACE_F gpucol_cpu_op_ARRAY_PLACE_F
+#define op_ARRAY_PLACE_S gpucol_cpu_op_ARRAY_PLACE_S
 #define op_MATH_F gpucol_cpu_op_MATH_F
 #define op_MATH2_F gpucol_cpu_op_MATH2_F
 #define op_ADD_D gpucol_cpu_op_ADD_D

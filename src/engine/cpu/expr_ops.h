@@ -174,6 +174,18 @@ extern GpucolStatus gpucol_cpu_op_SPAN_S(GpucolCpuFrame *f);
 extern GpucolStatus gpucol_cpu_op_SPAN_ADD_I(GpucolCpuFrame *f);
 extern GpucolStatus gpucol_cpu_op_AGE_I(GpucolCpuFrame *f);
 
+/* engine/cpu/expr_array.c */
+extern GpucolStatus gpucol_cpu_op_ARRAY_SIZE_S(GpucolCpuFrame *f);
+extern GpucolStatus gpucol_cpu_op_ARRAY_ITEM_I(GpucolCpuFrame *f);
+extern GpucolStatus gpucol_cpu_op_ARRAY_ITEM_F(GpucolCpuFrame *f);
+extern GpucolStatus gpucol_cpu_op_ARRAY_ITEM_S(GpucolCpuFrame *f);
+extern GpucolStatus gpucol_cpu_op_ARRAY_HAS_I(GpucolCpuFrame *f);
+extern GpucolStatus gpucol_cpu_op_ARRAY_HAS_F(GpucolCpuFrame *f);
+extern GpucolStatus gpucol_cpu_op_ARRAY_HAS_S(GpucolCpuFrame *f);
+extern GpucolStatus gpucol_cpu_op_ARRAY_PLACE_I(GpucolCpuFrame *f);
+extern GpucolStatus gpucol_cpu_op_ARRAY_PLACE_F(GpucolCpuFrame *f);
+extern GpucolStatus gpucol_cpu_op_ARRAY_PLACE_S(GpucolCpuFrame *f);
+
 /* engine/cpu/expr_packed.c */
 extern GpucolStatus gpucol_cpu_op_PACK_D(GpucolCpuFrame *f);
 extern GpucolStatus gpucol_cpu_op_NUMERIC_P(GpucolCpuFrame *f);

@@ -1,0 +1,419 @@
+/*-------------------------------------------------------------------------
+ *
+ * match_array.c
+ *	  Conditions on a column of arrays and constants that are decided on the bytes.
+ *
+ *	  sizes					cardinality(), array_length() and the like compared with a constant;
+ *	  one element			of numbers, dates and times, compared with a constant; of texts
+ *							it is a part of the value (match_value.c);
+ *	  ANY and ALL			a constant compared with each element;
+ *	  sets					@>, <@ and && of the column and a constant array.
+ *
+ * Integers, dates, times and floats are compared as integers of the same order
+ * (gpucol_float_order), texts and byte strings as bytes, for equality alone.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "catalog/pg_type.h"
+#include "nodes/nodeFuncs.h"
+#include "utils/array.h"
+#include "utils/fmgroids.h"
+#include "utils/lsyscache.h"
+
+#include "kernel/bytes_order.h"
+#include "lower/array_value.h"
+#include "lower/match_array.h"
+
+/* Elements of a constant set all of which an array is to have. */
+#define MOST_WANTED		64
+
+#define NO		0
+#define YES		1
+#define UNKNOWN 2
+
+typedef enum ArrayKind
+{
+	ARRAY_SIZE,
+	ARRAY_ITEM,
+	ARRAY_ANY,
+	ARRAY_ALL,
+	ARRAY_CONTAINS,
+	ARRAY_CONTAINED,
+	ARRAY_OVERLAPS
+} ArrayKind;
+
+/* A value compared with a constant, the value on the left. */
+typedef struct Comparison
+{
+	int64		least;
+	int64		most;
+	bool		negate;
+	GpucolBytes equal;			/* of strings */
+} Comparison;
+
+struct GpucolMatchArray
+{
+	ArrayKind	kind;
+	GpucolElement element;
+	int			size;			/* SIZE: aux */
+	int64		subscript;		/* ITEM */
+	Comparison	comparison;		/* SIZE, ITEM, ANY, ALL */
+
+	/* sets: ascending, each once */
+	int64	   *numbers;
+	GpucolBytes *strings;
+	int			n;
+	bool		has_null;
+};
+
+/* ---- recognising ---- */
+
+/* The column itself? */
+static bool
+is_column(Node *node)
+{
+	return IsA(gpucol_lower_array_itself(node), Var);
+}
+
+/* A constant as an integer of the order of an element's class. */
+static bool
+constant_number(GpucolLower *l, GpucolClass cls, Oid type, Datum value, int64 *number)
+{
+	GpucolConst c;
+	int			scale;
+	int			digits;
+
+	if (!gpucol_lower_datum(l, type, value, false, true, &c, &scale, &digits) || c.cls != cls)
+		return false;
+	*number = cls == GPUCOL_CLASS_F ? gpucol_float_order(c.v.f) : c.v.i;
+	return true;
+}
+
+static GpucolBytes
+contents(Datum value)
+{
+	struct varlena *packed = PG_DETOAST_DATUM_PACKED(value);
+
+	return (GpucolBytes) {VARDATA_ANY(packed), VARSIZE_ANY_EXHDR(packed)};
+}
+
+/* The numbers that a comparison with x takes; `left`: x is its left operand. */
+static bool
+set_numbers(const GpucolFunction *f, GpucolClass cls, bool left, int64 x, Comparison *c)
+{
+	bool		floats = cls == GPUCOL_CLASS_F;
+
+	*c = (Comparison) {.least = PG_INT64_MIN,.most = PG_INT64_MAX};
+	if (f == NULL)
+		return false;
+	if (f->op == (floats ? GPUCOL_OP_EQ_F : GPUCOL_OP_EQ_I) || f->op == (floats ? GPUCOL_OP_NE_F : GPUCOL_OP_NE_I))
+	{
+		c->least = c->most = x;
+		c->negate = f->op == (floats ? GPUCOL_OP_NE_F : GPUCOL_OP_NE_I);
+		return true;
+	}
+	if (f->op == (floats ? GPUCOL_OP_LE_F : GPUCOL_OP_LE_I))
+	{
+		if (left != f->swap)
+			c->least = x;
+		else
+			c->most = x;
+		return true;
+	}
+	if (f->op != (floats ? GPUCOL_OP_LT_F : GPUCOL_OP_LT_I))
+		return false;
+	/* what is beyond the ends is nothing: more than the greatest number, less than the least one */
+	if (left != f->swap)
+	{
+		c->least = x == PG_INT64_MAX ? x : x + 1;
+		c->most = x == PG_INT64_MAX ? PG_INT64_MIN : PG_INT64_MAX;
+	}
+	else
+	{
+		c->most = x == PG_INT64_MIN ? x : x - 1;
+		c->least = x == PG_INT64_MIN ? PG_INT64_MAX : PG_INT64_MIN;
+	}
+	return true;
+}
+
+/* Is a text's equality one of bytes? */
+static bool
+is_bytewise(const GpucolElement *element, Oid collation)
+{
+	return element->type == BYTEAOID || (OidIsValid(collation) && get_collation_isdeterministic(collation));
+}
+
+/* A comparison of elements with a constant. */
+static bool
+set_comparison(GpucolLower *l, const GpucolElement *element, Oid funcid, Oid collation, bool left, Node *constant,
+			   Comparison *c)
+{
+	Datum		value;
+	int64		number;
+
+	if (!gpucol_lower_get_safe(l, constant, &value) || element->type == NUMERICOID)
+		return false;
+	if (element->cls != GPUCOL_CLASS_S)
+		return constant_number(l, element->cls, exprType(constant), value, &number) &&
+			set_numbers(gpucol_lower_function(funcid), element->cls, left, number, c);
+	*c = (Comparison) {.equal = contents(value),.negate = funcid == F_TEXTNE || funcid == F_BYTEANE};
+	return (c->negate || funcid == F_TEXTEQ || funcid == F_BYTEAEQ) && is_bytewise(element, collation);
+}
+
+/* size op constant, element op constant, or the same with the constant on the left */
+static bool
+match_comparison(GpucolLower *l, const OpExpr *op, GpucolMatchArray *match)
+{
+	for (int side = 0; side < 2; side++)
+	{
+		Node	   *node = list_nth(op->args, side);
+		Node	   *constant = list_nth(op->args, 1 - side);
+		const FuncExpr *func = (const FuncExpr *) node;
+		const SubscriptingRef *ref = (const SubscriptingRef *) node;
+		const Const *subscript;
+
+		if (IsA(node, FuncExpr) && gpucol_lower_array_size(func->funcid, func->args, &match->size))
+		{
+			match->kind = ARRAY_SIZE;
+			match->element = (GpucolElement) {INT4OID, GPUCOL_CLASS_I, sizeof(int32)};
+			return is_column(linitial(func->args)) &&
+				set_comparison(l, &match->element, op->opfuncid, op->inputcollid, side == 1, constant,
+							   &match->comparison);
+		}
+		if (!gpucol_lower_is_item(node) || !is_column((Node *) ref->refexpr))
+			continue;
+		subscript = linitial(ref->refupperindexpr);
+		if (!IsA(subscript, Const) || subscript->constisnull ||
+			!gpucol_lower_element(ref->refcontainertype, &match->element) || match->element.cls == GPUCOL_CLASS_S)
+			return false;
+		match->kind = ARRAY_ITEM;
+		match->subscript = DatumGetInt32(subscript->constvalue);
+		return set_comparison(l, &match->element, op->opfuncid, op->inputcollid, side == 1, constant,
+							  &match->comparison);
+	}
+	return false;
+}
+
+static int
+compare_numbers(const void *a, const void *b)
+{
+	int64		x = *(const int64 *) a;
+	int64		y = *(const int64 *) b;
+
+	return x < y ? -1 : x > y;
+}
+
+static int
+compare_strings(const void *a, const void *b)
+{
+	return gpucol_bytes_compare(a, b);
+}
+
+/* The set of a constant array's elements. */
+static bool
+make_set(GpucolLower *l, Datum value, GpucolMatchArray *match)
+{
+	ArrayType  *array = DatumGetArrayTypeP(value);
+	int16		typlen;
+	bool		typbyval;
+	char		typalign;
+	Datum	   *items;
+	bool	   *nulls;
+	int			nitems;
+	int			n = 0;
+
+	if (ARR_ELEMTYPE(array) != match->element.type)
+		return false;
+	get_typlenbyvalalign(match->element.type, &typlen, &typbyval, &typalign);
+	deconstruct_array(array, match->element.type, typlen, typbyval, typalign, &items, &nulls, &nitems);
+	match->numbers = palloc(Max(nitems, 1) * sizeof(int64));
+	match->strings = palloc(Max(nitems, 1) * sizeof(GpucolBytes));
+	for (int i = 0; i < nitems; i++)
+	{
+		match->has_null |= nulls[i];
+		if (nulls[i])
+			continue;
+		if (match->element.cls == GPUCOL_CLASS_S)
+			match->strings[match->n++] = contents(items[i]);
+		else if (!constant_number(l, match->element.cls, match->element.type, items[i], &match->numbers[match->n++]))
+			return false;
+	}
+	if (match->element.cls == GPUCOL_CLASS_S)
+		qsort(match->strings, match->n, sizeof(GpucolBytes), compare_strings);
+	else
+		qsort(match->numbers, match->n, sizeof(int64), compare_numbers);
+	for (int i = 0; i < match->n; i++)
+	{
+		if (match->element.cls == GPUCOL_CLASS_S ?
+			n > 0 && compare_strings(&match->strings[i], &match->strings[n - 1]) == 0 :
+			n > 0 && match->numbers[i] == match->numbers[n - 1])
+			continue;
+		match->strings[n] = match->strings[i];
+		match->numbers[n++] = match->numbers[i];
+	}
+	match->n = n;
+	return true;
+}
+
+/* column @> constant and its kin */
+static bool
+match_set(GpucolLower *l, const OpExpr *op, GpucolMatchArray *match)
+{
+	bool		swapped = !is_column(linitial(op->args));
+	Node	   *column = list_nth(op->args, swapped);
+	Datum		value;
+
+	if (op->opfuncid == F_ARRAYOVERLAP)
+		match->kind = ARRAY_OVERLAPS;
+	else if (op->opfuncid == F_ARRAYCONTAINS || op->opfuncid == F_ARRAYCONTAINED)
+		match->kind = (op->opfuncid == F_ARRAYCONTAINS) != swapped ? ARRAY_CONTAINS : ARRAY_CONTAINED;
+	else
+		return false;
+	return is_column(column) && gpucol_lower_element(exprType(column), &match->element) &&
+		match->element.type != NUMERICOID &&
+		(match->element.cls != GPUCOL_CLASS_S || is_bytewise(&match->element, op->inputcollid)) &&
+		gpucol_lower_get_safe(l, list_nth(op->args, 1 - swapped), &value) && make_set(l, value, match) &&
+		(match->kind != ARRAY_CONTAINS || match->n <= MOST_WANTED);
+}
+
+/* constant op ANY (column), constant op ALL (column) */
+static bool
+match_each(GpucolLower *l, const ScalarArrayOpExpr *expr, GpucolMatchArray *match)
+{
+	Node	   *column = lsecond(expr->args);
+
+	match->kind = expr->useOr ? ARRAY_ANY : ARRAY_ALL;
+	return is_column(column) && gpucol_lower_element(exprType(column), &match->element) &&
+		set_comparison(l, &match->element, expr->opfuncid, expr->inputcollid, true, linitial(expr->args),
+					   &match->comparison);
+}
+
+GpucolMatchArray *
+gpucol_match_array_create(GpucolLower *l, Expr *expr)
+{
+	GpucolMatchArray *match = palloc0(sizeof(GpucolMatchArray));
+	OpExpr	   *op = (OpExpr *) expr;
+
+	if (IsA(expr, ScalarArrayOpExpr) && match_each(l, (ScalarArrayOpExpr *) expr, match))
+		return match;
+	if (IsA(expr, OpExpr) && list_length(op->args) == 2 &&
+		(match_comparison(l, op, match) || match_set(l, op, match)))
+		return match;
+	pfree(match);
+	return NULL;
+}
+
+/* ---- deciding ---- */
+
+/* An element as an integer of its class's order. */
+static int64
+number_of(const GpucolElement *element, GpucolBytes item)
+{
+	return element->cls == GPUCOL_CLASS_F ? gpucol_float_order(gpucol_array_float(item)) : gpucol_array_integer(item);
+}
+
+static bool
+number_passes(const Comparison *c, int64 number)
+{
+	return (number >= c->least && number <= c->most) != c->negate;
+}
+
+static bool
+item_passes(const GpucolMatchArray *match, GpucolBytes item)
+{
+	const Comparison *c = &match->comparison;
+
+	if (match->element.cls != GPUCOL_CLASS_S)
+		return number_passes(c, number_of(&match->element, item));
+	return (item.len == c->equal.len && memcmp(item.data, c->equal.data, item.len) == 0) != c->negate;
+}
+
+/* ANY: is one of the elements so?  ALL: are all? */
+static uint8_t
+decide_each(const GpucolMatchArray *match, const GpucolArrayValue *array)
+{
+	bool		any = match->kind == ARRAY_ANY;
+	GpucolArrayPlace place = gpucol_array_begin(array);
+	GpucolBytes item;
+	bool		has_null = false;
+	bool		isnull;
+
+	while (gpucol_array_next(array, match->element.width, &place, &item, &isnull))
+	{
+		has_null |= isnull;
+		if (!isnull && item_passes(match, item) == any)
+			return any ? YES : NO;
+	}
+	return has_null ? UNKNOWN : any ? NO : YES;
+}
+
+/* The place of an element in the set, or -1. */
+static int
+find_in_set(const GpucolMatchArray *match, GpucolBytes item)
+{
+	void	   *found;
+	int64		number;
+
+	if (match->element.cls == GPUCOL_CLASS_S)
+	{
+		found = bsearch(&item, match->strings, match->n, sizeof(GpucolBytes), compare_strings);
+		return found == NULL ? -1 : (int) ((GpucolBytes *) found - match->strings);
+	}
+	number = number_of(&match->element, item);
+	found = bsearch(&number, match->numbers, match->n, sizeof(int64), compare_numbers);
+	return found == NULL ? -1 : (int) ((int64 *) found - match->numbers);
+}
+
+static bool
+decide_set(const GpucolMatchArray *match, const GpucolArrayValue *array)
+{
+	GpucolArrayPlace place = gpucol_array_begin(array);
+	uint64		seen = 0;
+	int			missing = match->n;
+	GpucolBytes item;
+	bool		isnull;
+
+	if (match->kind == ARRAY_CONTAINS && (match->has_null || match->n == 0))
+		return !match->has_null;
+	while (gpucol_array_next(array, match->element.width, &place, &item, &isnull))
+	{
+		int			at = isnull ? -1 : find_in_set(match, item);
+
+		if (match->kind == ARRAY_CONTAINED && at < 0)
+			return false;
+		if (match->kind == ARRAY_OVERLAPS && at >= 0)
+			return true;
+		if (match->kind != ARRAY_CONTAINS || at < 0 || (seen >> at & 1) != 0)
+			continue;
+		seen |= UINT64CONST(1) << at;
+		if (--missing == 0)
+			return true;
+	}
+	return match->kind == ARRAY_CONTAINED;
+}
+
+uint8_t
+gpucol_match_array_decide(const GpucolMatchArray *match, GpucolBytes value)
+{
+	GpucolArrayValue array;
+	GpucolBytes item;
+	int64		size;
+
+	if (!gpucol_array_open(value, &array))
+		return UNKNOWN;
+	switch (match->kind)
+	{
+		case ARRAY_SIZE:
+			return gpucol_array_size(&array, match->size, &size) ? number_passes(&match->comparison, size) : UNKNOWN;
+		case ARRAY_ITEM:
+			return gpucol_array_item(&array, match->element.width, match->subscript, &item) ?
+				item_passes(match, item) : UNKNOWN;
+		case ARRAY_ANY:
+		case ARRAY_ALL:
+			return decide_each(match, &array);
+		default:
+			return decide_set(match, &array);
+	}
+}

@@ -1,0 +1,190 @@
+# 053_arrays.pl: random conditions on columns of arrays, arguments and keys made of them, over heap tables and over
+# gpucol tables: sizes, subscripts, ANY and ALL, @>, <@, &&, array_position(); elements that are NULL, arrays
+# that are empty, of several dimensions, with other lower bounds, long ones that are compressed or kept outside.
+#
+# Every answer is compared by EXCEPT ALL in both directions.  All statements but those that group by arrays themselves
+# must be one node of gpucol's.
+# GPUCOL_SEED repeats a run, GPUCOL_STEPS is its length, or GPUCOL_SECONDS.
+use strict;
+use warnings;
+use FindBin;
+use lib $FindBin::Bin;
+use Gpucol;
+use PostgreSQL::Test::Utils;
+use Test::More;
+use Time::HiRes qw(time);
+
+my $SECONDS = $ENV{GPUCOL_SECONDS} || 1e9;
+my $STEPS = $ENV{GPUCOL_STEPS} || ($ENV{GPUCOL_SECONDS} ? 1e9 : 250);
+
+seed_random();
+my $node = new_server('arrays', 'max_parallel_workers_per_gather = 0', 'statement_timeout = 20s', 'shared_buffers = 128MB',
+	'gpucol.engine = cpu', 'timezone = UTC');
+
+$node->safe_psql('postgres', <<'SQL');
+CREATE FUNCTION compare(query text) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE missing bigint; extra bigint; pushed bool := false; line text; lines int := 0; refused text; told text;
+BEGIN
+	FOR line IN EXECUTE 'EXPLAIN (COSTS OFF) ' || replace(query, 't_both', 't_packed') LOOP
+		pushed := CASE WHEN lines = 0 THEN line ~ 'Gpucol' ELSE pushed AND line !~ '  Filter: ' END;
+		lines := lines + 1;
+	END LOOP;
+	BEGIN
+		EXECUTE 'CREATE TEMP TABLE plain AS ' || replace(query, 't_both', 't_heap');
+	EXCEPTION WHEN OTHERS THEN refused := SQLSTATE;
+	END;
+	BEGIN
+		EXECUTE 'CREATE TEMP TABLE packed AS ' || replace(query, 't_both', 't_packed');
+	EXCEPTION WHEN OTHERS THEN told := SQLSTATE;
+	END;
+	IF refused IS NULL AND told IS NULL THEN
+		SELECT count(*) INTO missing FROM (SELECT x::text FROM plain x EXCEPT ALL SELECT x::text FROM packed x) q;
+		SELECT count(*) INTO extra FROM (SELECT x::text FROM packed x EXCEPT ALL SELECT x::text FROM plain x) q;
+	ELSE
+		missing := (refused IS DISTINCT FROM told)::int;
+		extra := 0;
+	END IF;
+	DROP TABLE IF EXISTS packed, plain;
+	RETURN concat_ws('|', missing, extra, pushed, refused);
+END $$;
+CREATE TABLE t_heap (id int, s int2[], i int4[], b int8[], r float4[], f float8[], t text[], v varchar(9)[], d date[], ts timestamp[], n numeric[],
+	few int4[], x int4, y int8, z float8, w text, day date);
+INSERT INTO t_heap SELECT i,
+	CASE WHEN i % 19 > 0 THEN ARRAY[i % 5, NULL, -i % 7]::int2[] END,
+	CASE WHEN i % 13 = 0 THEN NULL WHEN i % 7 = 0 THEN '{}' WHEN i % 11 = 0 THEN ARRAY[[i, 2], [3, i % 4]]
+		WHEN i % 17 = 0 THEN ('[' || i % 3 - 1 || ':' || i % 3 + 1 || ']={1,' || i % 10 || ',NULL}')::int4[]
+		WHEN i % 101 = 0 THEN (SELECT array_agg(k * k % 1000 + i) FROM generate_series(1, 20000) k)
+		ELSE ARRAY[i, i % 5, NULL, i % 9] END,
+	CASE WHEN i % 5 > 0 THEN ARRAY[i % 6, 5000000000 + i, 2147483647, -9223372036854775808] END,
+	ARRAY[i % 8 / 2.0, 'NaN', -0.0, 0]::float4[],
+	CASE WHEN i % 6 > 0 THEN ARRAY[i / 3.0, CASE WHEN i % 4 > 0 THEN i % 4 / 2.0 END, '-Infinity', 'NaN'] ELSE '{}' END,
+	CASE WHEN i % 3 = 0 THEN ARRAY['t' || i % 4, NULL, 'w' || i, repeat('x', i % 300)] WHEN i % 3 = 1 THEN ARRAY['', 'é' || i % 6, 'T1']
+		WHEN i % 97 = 5 THEN (SELECT array_agg(md5(k::text)) FROM generate_series(1, 300) k) END,
+	CASE WHEN i % 4 > 0 THEN ARRAY['v' || i % 4, NULL]::varchar(9)[] END,
+	CASE WHEN i % 4 > 0 THEN ARRAY[date '2024-01-01' + i % 9, 'infinity'] END,
+	ARRAY[timestamp '2024-01-01' + i % 9 * interval '1 day', '-infinity'],
+	CASE WHEN i % 9 > 0 THEN ARRAY[i % 5 / 4.0, 1.00, i * 1e10, 'NaN'] ELSE ARRAY[i::numeric] END,
+	CASE WHEN i % 8 > 0 THEN ARRAY[i % 4, 7] ELSE '{}' END,
+	CASE WHEN i % 12 > 0 THEN i % 5 END, i % 6, CASE WHEN i % 10 > 0 THEN i % 4 / 2.0 ELSE 'NaN' END, CASE WHEN i % 9 > 0 THEN 't' || i % 5 END,
+	date '2024-01-01' + i % 11
+FROM generate_series(1, 3000) i;
+CREATE TABLE t_packed (LIKE t_heap) USING gpucol;
+INSERT INTO t_packed SELECT * FROM t_heap;
+VACUUM ANALYZE t_packed;
+INSERT INTO t_packed SELECT * FROM t_heap WHERE id % 400 = 3;
+INSERT INTO t_heap SELECT * FROM t_heap WHERE id % 400 = 3;
+DELETE FROM t_packed WHERE id % 50 = 1;
+DELETE FROM t_heap WHERE id % 50 = 1;
+ANALYZE t_heap, t_packed;
+SQL
+
+# Columns, a constant element or NULL, a column of the table with such values.
+my @COLUMNS = (
+	[ 's', sub { pick(0, 3, -2, 7) . '::int2' }, 'x' ], [ 'i', sub { pick(0, 3, 17, 1003, -1) }, 'x' ], [ 'few', sub { pick(0, 3, 7, 9) }, 'x' ],
+	[ 'b', sub { pick("'3'", "'5000000017'", "'2147483647'", "'-9223372036854775808'") . '::int8' }, 'y' ],
+	[ 'f', sub { pick('0', '0.5', "'NaN'", "'-Infinity'", '4') . '::float8' }, 'z' ], [ 'r', sub { pick('0', '0.5', "'NaN'", '-0.0') . '::float4' }, 'z::float4' ],
+	[ 't', sub { pick("''", "'t1'", "'é2'", "'w9'", "'c4ca4238a0b923820dcc509a6f75849b'", "'xxx'") . '::text' }, 'w' ],
+	[ 'v', sub { pick("'v1'", "'v2'", "'t'") . '::varchar(9)' }, 'w' ],
+	[ 'd', sub { pick("'2024-01-03'", "'infinity'") . '::date' }, 'day' ], [ 'ts', sub { pick("'2024-01-03'", "'-infinity'") . '::timestamp' }, undef ]);
+
+sub number { return $_[0] =~ /^[sibrf]|few/; }
+
+sub list
+{
+	my ($element, $column) = @_;
+	my $type = { s => 'int2', i => 'int4', few => 'int4', b => 'int8', f => 'float8', r => 'float4', t => 'text', v => 'varchar', d => 'date', ts => 'timestamp' }->{$column};
+
+	return "'{}'::${type}[]" if rand() < 0.1;
+	return 'ARRAY[' . join(', ', map { rand() < 0.1 ? 'NULL' : $element->() } 1 .. between(1, 3)) . "]::${type}[]";
+}
+
+sub size
+{
+	my ($column) = @_;
+
+	return pick("cardinality($column)", "array_length($column, 1)", "array_length($column, 2)", "array_upper($column, 1)", "array_lower($column, 1)",
+		"array_ndims($column)");
+}
+
+# A condition on one column of arrays.
+sub condition
+{
+	my ($column, $element) = @{ pick(@COLUMNS) };
+	my $text = $column =~ /^[tv]$/;
+	my $op = $text ? pick('=', '<>') : pick('=', '<>', '<', '<=', '>', '>=');
+	my $x = $element->();
+
+	return size($column) . ' ' . pick('=', '<>', '<', '<=', '>', '>=') . ' ' . between(-1, 5) if rand() < 0.2;
+	return "$column " . pick('@>', '&&', '<@') . ' ' . list($element, $column) if rand() < 0.35;
+	return list($element, $column) . ' ' . pick('@>', '&&', '<@') . " $column" if rand() < 0.1;
+	return "$x $op " . pick('ANY', 'ALL') . " ($column)" if rand() < 0.5;
+	return $column . '[' . between(-1, 3) . "] $op $x" if rand() < 0.6;
+	return 't[' . between(1, 4) . '] ' . pick("LIKE 'é%'", "LIKE '%x%'", "~ '^w[0-9]5'", 'IS NULL', 'IS NOT NULL', "IN ('t1', 'T1')", "= 't2'", "> 't'") if $text;
+	return "$column IS NULL OR " . size($column) . ' > 2';
+}
+
+# A condition that compares elements with a column.
+sub column_condition
+{
+	my ($column, undef, $value) = @{ pick(grep { defined $_->[2] } @COLUMNS) };
+
+	return "$value = ANY ($column)" if rand() < 0.4;
+	return "$value <> ALL ($column)" if rand() < 0.4;
+	return 'i[x] > 2' if rand() < 0.5;
+	return 'i[1] = few[1]';
+}
+
+sub conditions { return join(pick(' AND ', ' AND ', ' OR '), map { rand() < 0.15 ? 'NOT coalesce(' . condition() . ', false)' : condition() } 1 .. between(1, 2)); }
+
+sub argument
+{
+	my ($column) = @{ pick(grep { number($_->[0]) } @COLUMNS) };
+
+	return pick('sum', 'min', 'max', 'count') . '(' . size(pick(@COLUMNS)->[0]) . ')' if rand() < 0.3;
+	return pick('sum', 'avg') . '(n[' . between(1, 2) . '])' if rand() < 0.15;
+	return pick('min', 'max', 'count') . "(${column}[" . between(0, 4) . '])' if rand() < 0.4;
+	return 'sum((' . pick('s', 'i', 'few') . '[' . between(1, 2) . ']) * 2)' if rand() < 0.3;
+	return 'sum(array_position(' . pick('s, 3::int2', 'few, 7', 'few, x', 'r, z::float4', 't, w', 'v, w::varchar', 'i, 3') . '))' if rand() < 0.4;
+	return 'count(*) FILTER (WHERE ' . pick(column_condition(), condition()) . ')' if rand() < 0.6;
+	return "count(DISTINCT t[" . between(1, 3) . '])';
+}
+
+sub statement
+{
+	my @keys = @{ pick([], [], ['few[1]'], ['t[1]'], ['cardinality(t)'], ['x', 's[1]'], ['v[1]'], ['d[1]'], ['array_position(few, 7)'], ['array_length(i, 1)']) };
+	my $where = rand() < 0.7 ? ' WHERE ' . (rand() < 0.25 ? column_condition() : conditions()) : '';
+	my $column = 0;
+
+	return 'SELECT id, ' . pick('x', 'i', 't', 'few[1]') . " AS c FROM t_both" . $where if rand() < 0.3;
+	my @list = map { "$_ AS c" . ++$column } @keys, 'count(*)', map { argument() } 1 .. between(1, 3);
+	return 'SELECT ' . join(', ', @list) . " FROM t_both" . $where . (@keys ? ' GROUP BY ' . join(', ', @keys) : '');
+}
+
+my ($steps, $pushed, $refused, $wrong) = (0, 0, 0, 0);
+my @others;
+my $end = time + $SECONDS;
+
+while (time < $end && $steps < $STEPS && $wrong < 5)
+{
+	my $statement = statement();
+	my $quoted = $statement =~ s/'/''/gr;
+	my ($status, $out, $err) = $node->psql('postgres', "SELECT compare('$quoted')");
+	my ($missing, $extra, $ours, $error) = split /\|/, $out // '';
+
+	$steps++;
+	if ($status != 0 || $missing || $extra)
+	{
+		$wrong++;
+		fail($statement);
+		diag("$out $err");
+		next;
+	}
+	$pushed += $ours eq 't';
+	$refused += defined $error;
+	push @others, $statement if $ours ne 't' && $ENV{GPUCOL_VERBOSE};
+}
+diag($_) for @others;
+ok($wrong == 0, "$steps statements answered alike, $pushed pushed down, $refused refused alike");
+cmp_ok($pushed, '>', $steps * 0.8, 'most were pushed down');
+$node->stop;
+done_testing();
