@@ -1,6 +1,7 @@
 #!/bin/bash
 # check-major.sh MAJOR [regress|isolation|tap …]: the tests on another PostgreSQL
-# major, built from source with assertions on.
+# major, built from source with assertions on.  `check-major.sh MAJOR server` only builds
+# that, and fails where it cannot.
 #
 # The source is the tree that PG16_SOURCE, PG17_SOURCE or PG18_SOURCE names, or
 # Debian's source package (pgsource.sh).  The server is built once and kept in
@@ -87,6 +88,11 @@ show_crashes()
 		xargs -0 -r grep -EH 'TRAP: |terminated by signal (4|6|7|8|11)\b' || true
 }
 
+if [ "$*" = server ]; then
+	find_source || die "no source of PostgreSQL $MAJOR is to be had here"
+	build_server
+	exit 0
+fi
 find_source || {
 	echo "check-major: skipped, no source of PostgreSQL $MAJOR is to be had here (PG${MAJOR}_SOURCE names a source tree)"
 	exit 0
