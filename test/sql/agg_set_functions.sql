@@ -116,11 +116,17 @@ GRANT SELECT (t, k) ON sf_packed TO sf_user;
 ALTER TABLE sf_packed ENABLE ROW LEVEL SECURITY;
 CREATE POLICY sf_policy ON sf_packed FOR SELECT TO sf_user USING (t NOT LIKE '%dog%' AND EXISTS (SELECT FROM pg_class WHERE oid = 'pg_class'::regclass));
 SELECT count(*) FROM sf_packed, sf_loud(t) AS word;
+\getenv srcdir PG_ABS_SRCDIR
+\set include :srcdir /include/plan.psql
+\set ECHO none
+\i :include
+\set ECHO all
 SET ROLE sf_user;
-EXPLAIN (COSTS OFF) SELECT word, count(*) FROM sf_packed, sf_loud(t) AS word WHERE k > 0 GROUP BY word;
+SELECT plan('SELECT word, count(*) FROM sf_packed, sf_loud(t) AS word WHERE k > 0 GROUP BY word');
 SELECT word, count(*) FROM sf_packed, sf_loud(t) AS word WHERE k > 0 GROUP BY word ORDER BY word;
 SELECT tag, count(*) FROM sf_packed, unnest(tags) AS tag GROUP BY tag;
 RESET ROLE;
+DROP FUNCTION plan(text, text);
 CREATE VIEW sf_view AS SELECT k, unnest(tags) AS tag FROM sf_packed;
 GRANT SELECT ON sf_view TO sf_user;
 SET ROLE sf_user;

@@ -99,7 +99,7 @@ CREATE FUNCTION shown(query text) RETURNS SETOF text LANGUAGE plpgsql AS $f$
 DECLARE line text;
 BEGIN
 	FOR line IN EXECUTE 'EXPLAIN (ANALYZE, COSTS off, TIMING off, SUMMARY off, BUFFERS off) ' || query LOOP
-		CONTINUE WHEN line ~ 'Threads|Memory|Buffers';
+		CONTINUE WHEN line ~ 'Threads|Memory|Buffers|^ *Group Key: y$';	-- 18 knows where it is constant
 		RETURN NEXT replace(line, '.00 loops', ' loops');
 	END LOOP;
 END $f$;

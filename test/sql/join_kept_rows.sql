@@ -9,8 +9,15 @@ SET gpucol.memory_limit = '1MB';
 CREATE TABLE kept USING gpucol AS SELECT md5(i::text) AS s, i::bigint AS k FROM generate_series(1, 30000) i;
 ANALYZE kept;
 
-EXPLAIN (COSTS OFF)
-SELECT count(*) FROM (SELECT s, count(*) FROM kept a GROUP BY s HAVING count(*) >= (SELECT count(*) FROM kept b WHERE b.s = a.s)) q;
+\getenv srcdir PG_ABS_SRCDIR
+\set include :srcdir /include/plan.psql
+\set ECHO none
+\i :include
+\set ECHO all
+-- 18 has a Subquery Scan above each
+SELECT trim(p) AS plan FROM plan('SELECT count(*) FROM (SELECT s, count(*) FROM kept a GROUP BY s HAVING count(*) >= (SELECT count(*) FROM kept b WHERE b.s = a.s)) q') p
+WHERE p NOT LIKE '%Subquery Scan%';
+DROP FUNCTION plan(text, text);
 
 PREPARE ask AS
 SELECT count(*) FROM (SELECT s, count(*) FROM kept a GROUP BY s HAVING count(*) >= (SELECT count(*) FROM kept b WHERE b.s = a.s)) q;
