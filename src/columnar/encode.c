@@ -161,6 +161,8 @@ gpucol_encode_column(GpucolImage *image, int slot, const GpucolEncodeColumn *col
 			b.desc.flags |= GPUCOL_CHUNK_HAS_NULLS;
 		status = column->kind == GPUCOL_KIND_BYTES ?
 			gpucol_chunk_encode_bytes(&b) : gpucol_chunk_encode_values(&b);
+		if (b.desc.coding == GPUCOL_CODING_NUMERIC)
+			image_header(image)->version = GPUCOL_FORMAT_NUMERICS;
 	}
 	image->pieces[slot + 1] = b.piece;	/* also after an error: freed there */
 	if (status == GPUCOL_OK)

@@ -47,6 +47,7 @@ typedef struct GpucolEncodeColumn
 	const uint32_t *codes;		/* provisional codes by row (below n at NULLs) */
 	const char *data;			/* ... or values one after another, not fit for */
 	const uint64_t *ends;		/* a dictionary, and where each row's ends */
+	bool		numerics;		/* in numeric's format */
 	const uint32_t *nulls;		/* bit set = NULL, whole words; NULL = none */
 	uint64_t	raw_bytes;		/* what heap would store, for reports */
 } GpucolEncodeColumn;

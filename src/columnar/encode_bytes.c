@@ -10,7 +10,8 @@
  * than the plain bytes, or not much: what has one is answered once per distinct value
  * by every engine.  All else is RAW: packed lengths, an offset a vector, and the bytes,
  * which LZ4 compresses a vector at a time where a sample says that it saves an
- * eighth.
+ * eighth.  Numerics of more distinct values than a dictionary of numbers may have are mantissas
+ * instead, where they can be (encode_numeric.c).
  *
  *-------------------------------------------------------------------------
  */
@@ -22,6 +23,9 @@
 #define N GPUCOL_VECTOR_VALUES
 #define SAMPLE_VECTORS 8
 #define SAMPLE_ROWS 4096
+
+/* numerics of more distinct values are mantissas rather than entries */
+#define MAX_NUMERIC_DICT 65536
 
 /* a block of more bytes than this is stored plain: readers hold it whole */
 #define MAX_LZ4_BLOCK (64 * 1024 * 1024)
@@ -454,9 +458,14 @@ GpucolStatus
 gpucol_chunk_encode_bytes(GpucolChunkBuilder *b)
 {
 	const GpucolEncodeColumn *column = b->column;
+	bool		coded = column->dict != NULL && gpucol_dict_pays(column->dict);
 	GpucolStatus status = GPUCOL_END;
 
-	if (column->dict != NULL && gpucol_dict_pays(column->dict))
+	if (column->numerics && (coded ? column->dict->n > MAX_NUMERIC_DICT : column->dict != NULL || column->ends != NULL))
+		status = gpucol_chunk_encode_numerics(b);
+	if (status != GPUCOL_END)
+		return status;
+	if (coded)
 		status = encode_dict(b, column->dict, column->codes);
 	else if (column->dict == NULL && column->ends == NULL)
 		status = try_dict(b, false);

@@ -99,4 +99,7 @@ extern void *gpucol_chunk_stream(const GpucolChunkBuilder *b,
 extern GpucolStatus gpucol_chunk_encode_values(GpucolChunkBuilder *b);
 extern GpucolStatus gpucol_chunk_encode_bytes(GpucolChunkBuilder *b);
 
+/* The same of numerics as packed mantissas; GPUCOL_END if some value has none. */
+extern GpucolStatus gpucol_chunk_encode_numerics(GpucolChunkBuilder *b);
+
 #endif							/* GPUCOL_COLUMNAR_ENCODE_CHUNK_H */

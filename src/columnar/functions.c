@@ -95,6 +95,8 @@ coding_name(const GpucolChunkDesc *desc)
 			return "scaled decimal";
 		case GPUCOL_CODING_STEP:
 			return "stepped frame of reference";
+		case GPUCOL_CODING_NUMERIC:
+			return "scaled numeric";
 		case GPUCOL_CODING_NONE:
 			break;
 	}

@@ -150,6 +150,24 @@ read_rows(Relation table, const GpucolSegmentEntry *entry, uint32 row, uint32 n,
 	}
 }
 
+/* Check a segment's header, or say that another version has written it. */
+static void
+check_header(Relation table, const GpucolSegmentEntry *entry, const GpucolSegmentHeader *header)
+{
+	GpucolStatus status = gpucol_decode_check_header(header);
+
+	if (status == GPUCOL_UNSUPPORTED)
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("table \"%s\" was packed by another version of gpucol",
+						RelationGetRelationName(table)),
+				 errdetail("A segment has version %u; this library reads up to version %u.",
+						   header->version, GPUCOL_FORMAT_NUMERICS)));
+	if (status != GPUCOL_OK || header->first_row != entry->first_row ||
+		header->nrows != entry->nrows || header->nwords != entry->nwords)
+		gpucol_segment_corrupt(table, entry, 0, "the header fails its checks");
+}
+
 /* Read and check header and descriptors into `context`. */
 static GpucolSegmentInfo *
 load_segment(Relation table, const GpucolSegmentEntry *entry, MemoryContext context)
@@ -159,10 +177,7 @@ load_segment(Relation table, const GpucolSegmentEntry *entry, MemoryContext cont
 
 	info->entry = *entry;
 	read_rows(table, entry, 0, 1, (char *) header);
-	if (gpucol_decode_check_header(header) != GPUCOL_OK ||
-		header->first_row != entry->first_row ||
-		header->nrows != entry->nrows || header->nwords != entry->nwords)
-		gpucol_segment_corrupt(table, entry, 0, "the header fails its checks");
+	check_header(table, entry, header);
 
 	info->ncolumns = header->ncolumns;
 	info->descs = MemoryContextAlloc(context,

@@ -106,6 +106,7 @@ encode_column(GpucolWriter *writer, Relation table, GpucolImage *image, int slot
 		.scale = column->map.scale,
 		.attnum = column->attnum,
 		.type_oid = column->map.type_oid,
+		.numerics = column->map.type_oid == NUMERICOID,
 		.nulls = column->any_null ? column->nulls : NULL,
 		.raw_bytes = column->raw_bytes
 	};

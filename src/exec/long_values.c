@@ -19,7 +19,7 @@
 
 StaticAssertDecl((Size) 1 << SHORT_BITS <= GPUCOL_HARMLESS_BYTES, "these lengths are short");
 
-/* Codes of raw bytes are lengths. */
+/* Codes of raw bytes are lengths; mantissas have no bytes. */
 static bool
 chunk_has_none(const GpucolChunkDesc *chunk)
 {

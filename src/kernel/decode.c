@@ -15,6 +15,7 @@
 
 #include "kernel/decode_stream.h"
 #include "kernel/float_order.h"
+#include "kernel/numeric_code.h"
 
 #define N GPUCOL_VECTOR_VALUES
 
@@ -567,6 +568,30 @@ decode_dict_bytes(GpucolDecoder *dec, uint32_t v, GpucolBytes *out)
 	return GPUCOL_OK;
 }
 
+/* The bytes of numerics, formed in dec->block behind their words. */
+static GpucolStatus
+decode_numerics(GpucolDecoder *dec, uint32_t v, GpucolBytes *out)
+{
+	const GpucolChunkDesc *desc = dec->desc;
+	GpucolStreamScratch		scratch;
+	const void *words = gpucol_stream_vector(dec, v, &scratch);
+	GpucolStatus status = gpucol_decode_reserve(dec, &dec->block, &dec->block_size,
+												N * (sizeof(int64_t) + GPUCOL_NUMERIC_BYTES));
+	int64_t    *values = (int64_t *) dec->block;
+	char	   *to = dec->block + N * sizeof(int64_t);
+
+	if (words == NULL || status != GPUCOL_OK)
+		return words == NULL ? GPUCOL_CORRUPT : status;
+	gpucol_bitpack_unpack_for(desc->width, words, desc->reference, values);
+	for (int i = 0; i < N; i++)
+	{
+		out[i].data = to;
+		out[i].len = gpucol_numeric_bytes(desc, values[i], to);
+		to += out[i].len;
+	}
+	return GPUCOL_OK;
+}
+
 /* Make entries at NULL rows and beyond the last row empty. */
 static GpucolStatus
 blank_bytes(const GpucolDecoder *dec, uint32_t v, GpucolBytes *out)
@@ -609,6 +634,9 @@ gpucol_decode_bytes(GpucolDecoder *dec, uint32_t v, GpucolBytes out[N])
 			break;
 		case GPUCOL_CODING_DICT:
 			status = decode_dict_bytes(dec, v, out);
+			break;
+		case GPUCOL_CODING_NUMERIC:
+			status = decode_numerics(dec, v, out);
 			break;
 		default:
 			status = decode_raw_bytes(dec, v, out);

@@ -15,6 +15,7 @@
 #include "kernel/crc32c.h"
 #include "kernel/decode.h"
 #include "kernel/float_order.h"
+#include "kernel/numeric_code.h"
 
 #define ROWS_FOR(bytes) (((uint64_t) (bytes) + GPUCOL_ROW_BYTES - 1) / GPUCOL_ROW_BYTES)
 
@@ -31,7 +32,7 @@ gpucol_decode_check_header(const GpucolSegmentHeader *header)
 	if (header->magic != GPUCOL_FORMAT_MAGIC ||
 		header->crc != gpucol_crc32c(0, &copy, sizeof(copy)))
 		return GPUCOL_CORRUPT;
-	if (header->version != GPUCOL_FORMAT_VERSION)
+	if (header->version != GPUCOL_FORMAT_VERSION && header->version != GPUCOL_FORMAT_NUMERICS)
 		return GPUCOL_UNSUPPORTED;
 	if (header->nrows == 0 || header->nrows > GPUCOL_MAX_SEGMENT_ROWS ||
 		header->nwords < 1 + 2 * (uint32_t) header->ncolumns)
@@ -41,11 +42,16 @@ gpucol_decode_check_header(const GpucolSegmentHeader *header)
 
 /* Does reference + code * step stay within int64 for every code of the width? */
 static bool
+codes_fit(const GpucolChunkDesc *desc, uint64_t step)
+{
+	return desc->width < 64 && gpucol_bitpack_max(desc->width) <=
+		((uint64_t) INT64_MAX - (uint64_t) desc->reference) / step;
+}
+
+static bool
 step_fits(const GpucolChunkDesc *desc)
 {
-	return desc->width < 64 && desc->step >= 2 && desc->step <= INT64_MAX &&
-		gpucol_bitpack_max(desc->width) <=
-		((uint64_t) INT64_MAX - (uint64_t) desc->reference) / desc->step;
+	return desc->step >= 2 && desc->step <= INT64_MAX && codes_fit(desc, desc->step);
 }
 
 /* Is the coding one of the kind's, with a width and counts that fit it? */
@@ -80,6 +86,10 @@ coding_fits(const GpucolChunkDesc *desc, uint32_t nrows)
 		case GPUCOL_CODING_STEP:
 			return (desc->kind == GPUCOL_KIND_INT || desc->kind == GPUCOL_KIND_DECIMAL) &&
 				desc->ndict == 0 && desc->nruns == 0 && step_fits(desc);
+		case GPUCOL_CODING_NUMERIC:
+			return bytes && desc->ndict == 0 && desc->nruns == 0 && desc->data_bytes == 0 &&
+				desc->scale >= 0 && desc->scale <= GPUCOL_NUMERIC_SCALE &&
+				desc->shown <= GPUCOL_NUMERIC_SHOWN && desc->hidden <= GPUCOL_NUMERIC_HIDDEN && codes_fit(desc, 1);
 		default:
 			return false;
 	}
@@ -140,7 +150,8 @@ flags_fit(const GpucolChunkDesc *desc, uint32_t nrows)
 	bool		some_null = (desc->flags & GPUCOL_CHUNK_HAS_NULLS) != 0;
 
 	if (desc->flags & ~KNOWN_FLAGS ||
-		(desc->step != 0 && desc->coding != GPUCOL_CODING_STEP))
+		(desc->step != 0 && desc->coding != GPUCOL_CODING_STEP) ||
+		((desc->hidden != 0 || desc->shown != 0) && desc->coding != GPUCOL_CODING_NUMERIC))
 		return false;
 	if (all_null)
 		return desc->null_count == nrows && !some_null;

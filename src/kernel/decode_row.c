@@ -7,6 +7,7 @@
  */
 #include "kernel/decode_stream.h"
 #include "kernel/float_order.h"
+#include "kernel/numeric_code.h"
 
 #define N GPUCOL_VECTOR_VALUES
 
@@ -187,6 +188,22 @@ get_raw_bytes(GpucolDecoder *dec, uint32_t row, GpucolBytes *out)
 	return status;
 }
 
+/* A row of numerics, formed in dec->block. */
+static GpucolStatus
+get_numeric(GpucolDecoder *dec, uint32_t row, GpucolBytes *out)
+{
+	uint64_t	code = 0;
+	GpucolStatus status = get_code(dec, row, &code);
+
+	if (status == GPUCOL_OK)
+		status = gpucol_decode_reserve(dec, &dec->block, &dec->block_size, GPUCOL_NUMERIC_BYTES);
+	if (status != GPUCOL_OK)
+		return status;
+	out->data = dec->block;
+	out->len = gpucol_numeric_bytes(dec->desc, (int64_t) ((uint64_t) dec->desc->reference + code), dec->block);
+	return GPUCOL_OK;
+}
+
 GpucolStatus
 gpucol_decode_get_bytes(GpucolDecoder *dec, uint32_t row, GpucolBytes *out,
 						bool *isnull)
@@ -200,6 +217,8 @@ gpucol_decode_get_bytes(GpucolDecoder *dec, uint32_t row, GpucolBytes *out,
 		return status;
 	if (dec->desc->coding == GPUCOL_CODING_RAW)
 		return get_raw_bytes(dec, row, out);
+	if (dec->desc->coding == GPUCOL_CODING_NUMERIC)
+		return get_numeric(dec, row, out);
 	if (dec->desc->coding == GPUCOL_CODING_DICT)
 		status = get_dict_code(dec, row, &code);
 	return status != GPUCOL_OK ? status : get_entry(dec, code, out);

@@ -48,6 +48,7 @@
 
 #define GPUCOL_FORMAT_MAGIC		0x4c4f4347	/* "GCOL" */
 #define GPUCOL_FORMAT_VERSION	1
+#define GPUCOL_FORMAT_NUMERICS	2	/* the same with NUMERIC, of segments that have a chunk of it */
 
 /* vectors that n rows make */
 #define GPUCOL_VECTORS(n) \
@@ -87,9 +88,13 @@ typedef enum GpucolCoding
 								 * 10^scale (FLOAT4: rounded to float), bit-exact
 								 * for every value; |reference + code| <= 2^53,
 								 * 0 <= scale <= 22 */
-	GPUCOL_CODING_STEP			/* INT, DECIMAL: value = reference + code * step,
+	GPUCOL_CODING_STEP,			/* INT, DECIMAL: value = reference + code * step,
 								 * 2 <= step < 2^63; no code of the width leaves int64,
 								 * so values ascend with the code */
+	GPUCOL_CODING_NUMERIC		/* BYTES of type numeric: reference + code is the
+								 * mantissa at `scale`, and in its lowest `hidden` bits
+								 * how many fewer than `shown` digits are displayed; no
+								 * code of the width leaves int64 */
 } GpucolCoding;
 
 /* The streams of a chunk. */
@@ -142,14 +147,14 @@ typedef struct GpucolChunkDesc
 	uint8_t		kind;			/* GpucolKind */
 	uint8_t		coding;			/* GpucolCoding */
 	uint8_t		width;			/* bits per code, 0..64 */
-	int8_t		scale;			/* DECIMAL, SCALED: power of ten */
+	int8_t		scale;			/* DECIMAL, SCALED, NUMERIC: power of ten */
 	uint16_t	flags;			/* GPUCOL_CHUNK_* */
 	int16_t		attnum;			/* table column, from 1 */
 	uint32_t	type_oid;		/* type of the column when written */
 	uint32_t	null_count;
 	uint32_t	ndict;			/* entries of DICT */
 	uint32_t	nruns;			/* RLE runs */
-	int64_t		reference;		/* FOR, RLE, SCALED, CONSTANT, STEP */
+	int64_t		reference;		/* FOR, RLE, SCALED, CONSTANT, STEP, NUMERIC */
 	GpucolZone	zone;
 	uint64_t	data_bytes;		/* bytes used in DATA */
 	uint64_t	raw_bytes;		/* size of the values as heap would store them */
@@ -157,7 +162,9 @@ typedef struct GpucolChunkDesc
 	uint32_t	crc;			/* CRC-32C of this descriptor with crc = 0 */
 	uint32_t	unused_word;
 	uint64_t	step;			/* STEP; 0 with every other coding */
-	uint8_t		unused[120];
+	uint8_t		hidden;			/* NUMERIC: bits, ... */
+	uint8_t		shown;			/* ... and digits; 0 with every other coding */
+	uint8_t		unused[118];
 } GpucolChunkDesc;
 
 /* Word row 0 of a segment. */

@@ -333,6 +333,7 @@ typedef struct GpucolCut
 typedef struct GpucolCuts
 {
 	bool		first;			/* does it hold before the first cut? */
+	bool		numbers;		/* values are numerics, in whose order the cuts are */
 	int			n;
 	const GpucolCut *cuts;
 } GpucolCuts;

@@ -19,6 +19,7 @@
 #include "lower/harmless.h"
 #include "lower/host_test.h"
 #include "lower/match.h"
+#include "lower/numeric_cuts.h"
 #include "lower/order.h"
 
 /* A test ready for evaluation. */
@@ -121,7 +122,7 @@ init_test(HostTest *test, GpucolLower *l, const GpucolHostTest *host,
 	TupleDesc	desc = CreateTemplateTupleDesc(1);
 
 	test->match = gpucol_match_create(l, host->expr);
-	test->cuts = test->match == NULL ? NULL : gpucol_match_cuts(test->match);
+	test->cuts = test->match == NULL ? gpucol_numeric_cuts(l, host->expr) : gpucol_match_cuts(test->match);
 	TupleDescCopyEntry(desc, 1, l->desc, attnum);
 	test->slot = MakeSingleTupleTableSlot(desc, &TTSOpsVirtual);
 	test->state = gpucol_lower_init(host->expr, ps);

@@ -29,7 +29,7 @@ cut_values(const GpucolBytes *values, int n, const GpucolCutPlace *behind, bool 
 		places[i * 2] = (GpucolCut) {values[i], GPUCOL_CUT_BEFORE};
 		places[i * 2 + 1] = (GpucolCut) {values[i], behind[i]};
 	}
-	*cuts = (GpucolCuts) {negate, n * 2, places};
+	*cuts = (GpucolCuts) {negate, false, n * 2, places};
 	return cuts;
 }
 
@@ -42,7 +42,7 @@ cut_order(const GpucolMatch *match)
 	bool		before = match->order == ORDER_LT || match->order == ORDER_GE;
 
 	*place = (GpucolCut) {match->bytes[0], before ? GPUCOL_CUT_BEFORE : GPUCOL_CUT_BEHIND};
-	*cuts = (GpucolCuts) {match->order == ORDER_LT || match->order == ORDER_LE, 1, place};
+	*cuts = (GpucolCuts) {match->order == ORDER_LT || match->order == ORDER_LE, false, 1, place};
 	return cuts;
 }
 

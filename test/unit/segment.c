@@ -15,7 +15,7 @@
 
 #define N GPUCOL_VECTOR_VALUES
 
-static long codings_seen[GPUCOL_CODING_STEP + 1];
+static long codings_seen[GPUCOL_CODING_NUMERIC + 1];
 
 static void
 check_ints(const Column *c, GpucolDecoder *dec, uint32_t nrows)
@@ -317,6 +317,79 @@ check_arriving(uint32_t nrows, int null_percent, uint32_t distinct, bool plain)
 	column_free(&c);
 }
 
+/* Kinds of numerics: which are packed as mantissas depends on what all of them have. */
+typedef enum Numerics
+{
+	NUMERICS_ALIKE,				/* display two digits */
+	NUMERICS_SHOWN,				/* display as many as they have, or more */
+	NUMERICS_LONG,				/* display sixteen digits more, as quotients do */
+	NUMERICS_WIDE,				/* too many digits for a word */
+	NUMERICS_ODD,				/* NaN among them */
+	NUMERICS_COUNT
+} Numerics;
+
+/* A numeric in PostgreSQL's short format; returns its length. */
+static size_t
+random_numeric(Numerics what, char *out)
+{
+	uint16_t	digits[6];
+	int			n = (int) (check_random() % (what == NUMERICS_WIDE ? 6 : 4));
+	int			weight = what == NUMERICS_ALIKE || n == 0 ? n - 2 : (int) (check_random() % 3) - 1;
+	int			shown = 4 * (n - 1 - weight);
+	uint16_t	head;
+
+	if (what == NUMERICS_ODD && check_random() % 100 == 0)
+	{
+		memcpy(out, "\0\xc0", 2);
+		return 2;
+	}
+	for (int i = 0; i < n; i++)
+		digits[i] = (uint16_t) (1 + check_random() % 9999);
+	if (n > 0 && what == NUMERICS_ALIKE)
+		digits[n - 1] = (uint16_t) (digits[n - 1] / 100 * 100);
+	if (n > 0 && digits[n - 1] == 0)
+		digits[n - 1] = 100;
+	weight = n == 0 ? 0 : weight;
+	shown = what == NUMERICS_ALIKE ? 2 : (shown > 0 && n > 0 ? shown : 0) + (int) (check_random() % 3) +
+		(what == NUMERICS_LONG ? 16 : 0);
+	head = (uint16_t) (0x8000 | (n > 0 && check_random() % 2 ? 0x2000 : 0) | shown << 7 | (weight & 0x7f));
+	memcpy(out, &head, 2);
+	memcpy(out + 2, digits, 2 * (size_t) n);
+	return 2 + 2 * (size_t) n;
+}
+
+/* Numerics written one after another. */
+static void
+check_numerics(uint32_t nrows, int null_percent, Numerics what)
+{
+	uint64_t   *ends = malloc(nrows * sizeof(uint64_t));
+	uint64_t	at = 0;
+	long		before = codings_seen[GPUCOL_CODING_NUMERIC];
+	Column		c;
+
+	memset(&c, 0, sizeof(c));
+	c.input.kind = GPUCOL_KIND_BYTES;
+	c.input.numerics = true;
+	c.bytes = malloc(nrows * sizeof(GpucolBytes));
+	c.data = malloc((size_t) nrows * 16);
+	column_nulls(&c, nrows, null_percent);
+	for (uint32_t i = 0; i < nrows; i++)
+	{
+		size_t		len = column_is_null(&c, i) ? 0 : random_numeric(what, c.data + at);
+
+		c.bytes[i] = (GpucolBytes) {c.data + at, len};
+		at += len;
+		ends[i] = at;
+	}
+	c.input.data = c.data;
+	c.input.ends = ends;
+	check_segment(&c, 1, nrows);
+	if (null_percent < 100 && nrows > 1000 && what != NUMERICS_SHOWN && what != NUMERICS_LONG)
+		CHECK((codings_seen[GPUCOL_CODING_NUMERIC] > before) == (what == NUMERICS_ALIKE), "numerics %d", what);
+	free(ends);
+	column_free(&c);
+}
+
 /* Values longer than a page, and than the rest together. */
 static void
 check_long_bytes(void)
@@ -407,8 +480,12 @@ main(void)
 				check_arriving(sizes[s], nulls[n], (uint32_t[]) {1, 9, 700, 0}[i], false);
 				check_arriving(sizes[s], nulls[n], (uint32_t[]) {1, 9, 700, 0}[i], true);
 			}
+	for (size_t s = 0; s < sizeof(sizes) / sizeof(sizes[0]); s++)
+		for (int n = 0; n < 4; n++)
+			for (int what = 0; what < NUMERICS_COUNT; what++)
+				check_numerics(sizes[s], nulls[n], (Numerics) what);
 	check_long_bytes();
-	for (int coding = GPUCOL_CODING_CONSTANT; coding <= GPUCOL_CODING_STEP; coding++)
+	for (int coding = GPUCOL_CODING_CONSTANT; coding <= GPUCOL_CODING_NUMERIC; coding++)
 		CHECK(codings_seen[coding] > 0, "coding %d never chosen", coding);
 	return check_summary("segment");
 }

@@ -172,7 +172,7 @@ gpucol_cpu_column_codes(GpucolCpuWorker *worker, const GpucolCpuColumn *column,
 	}
 }
 
-/* Dense values of a FOR, STEP, RAW or SCALED chunk. */
+/* Dense values of a FOR, STEP, RAW or SCALED chunk, words of a NUMERIC one. */
 static void
 load_packed(GpucolCpuWorker *worker, const GpucolCpuColumn *column,
 			uint32_t vector, int64_t *out)
@@ -259,7 +259,7 @@ load_values(GpucolCpuWorker *worker, int slot, const GpucolCpuVector *vector,
 	}
 }
 
-/* Dense BYTES values: dictionary codes, or the bytes themselves. */
+/* Dense BYTES values: dictionary codes, words of numerics, or the bytes themselves. */
 static void
 load_bytes(GpucolCpuWorker *worker, int slot, const GpucolCpuVector *vector,
 		   GpucolCpuReg *reg)
@@ -269,9 +269,16 @@ load_bytes(GpucolCpuWorker *worker, int slot, const GpucolCpuVector *vector,
 
 	reg->column = column;
 	reg->coded = false;
+	reg->words = vector->delta == NULL && gpucol_cpu_column_has_words(column) &&
+		(column->desc->flags & GPUCOL_CHUNK_ALL_NULL) == 0;
+	if (reg->words)
+	{
+		load_packed(worker, column, vector->number, reg->v.i);
+		return;
+	}
 	if (vector->delta != NULL)
 		values = vector->delta->columns[slot].bytes;
-	else if (column->desc->coding == GPUCOL_CODING_RAW)
+	else if (gpucol_cpu_stream_is_raw(column))
 		values = column->raw + (vector->number * GPUCOL_VECTOR_VALUES -
 								column->window_row);
 	else

@@ -108,6 +108,7 @@ typedef struct GpucolCpuColumn
 	bool		used;			/* the program reads it, */
 	bool		loaded;			/* by a LOAD instruction */
 	bool		unread;			/* BYTES: nothing needs this segment's dictionary */
+	bool		numbers;		/* BYTES: loads are of numerics that are computed with, no more */
 
 	/* reads what belongs to the whole chunk, and raw bytes */
 	GpucolDecoder decoder;
@@ -118,6 +119,8 @@ typedef struct GpucolCpuColumn
 	GpucolBytes *entries;
 	bool		measured;		/* the program asks for their lengths: */
 	_Atomic uint32_t *lengths;	/* characters + 1, 0 unknown; NULL: none are kept */
+	int64_t    *mantissas;		/* numbers whose entries display `shown` digits each; or NULL */
+	int			shown;
 
 	/* RLE: runs with their 64-bit forms (the decoder's) */
 	uint32_t	nruns;
@@ -173,12 +176,12 @@ typedef struct GpucolCpuHostTest
 
 	/*
 	 * the order of the dictionary decides (engine/cpu/cuts.c), no verdicts but for a LOAD; or,
-	 * where bytes are raw, whether there are any: then codes are lengths
+	 * where bytes are raw, whether there are any: then codes are lengths; or that of numerics
 	 */
 	bool		in_order;
 	bool		first;			/* does it hold for code 0? */
 	uint32_t	nturns;
-	uint32_t   *turns;			/* codes from which on it is otherwise, ascending */
+	uint64_t   *turns;			/* codes from which on it is otherwise, ascending */
 } GpucolCpuHostTest;
 
 /* How the conjunct is tested in the current segment. */
@@ -242,12 +245,15 @@ typedef struct GpucolCpuReg
 	}			v;
 	uint32_t   *codes;			/* S: dictionary codes, where coded */
 	bool		coded;
+	bool		words;			/* S: words of a NUMERIC chunk, in v.i */
 	const GpucolCpuColumn *column;	/* S: column loaded */
 
 	/* D: the values are in n, or in v.d, or in both */
 	int64_t    *n;
 	bool		narrow;			/* in n */
 	bool		wide;			/* in v.d */
+	bool		alike;			/* packed decimals: mantissas in n, which display */
+	int			shown;			/* so many digits each (engine/cpu/expr_alike.c) */
 } GpucolCpuReg;
 
 /*
@@ -410,6 +416,7 @@ typedef struct GpucolCpuDigest
 	bool		payload_asked;
 	GpucolCpuLive *live;		/* by stage */
 	bool	   *unread;			/* register need not be computed in this segment */
+	uint8_t    *alike;			/* register may hold packed decimals as such that are alike */
 	GpucolCpuBounds *bounds;	/* by register, of the segment or delta batch */
 	GpucolCpuShifted *shifted;	/* by register; NULL where there are groups */
 } GpucolCpuDigest;
@@ -693,6 +700,13 @@ extern GpucolStatus gpucol_cpu_stream_tables(GpucolRun *run);
 extern GpucolStatus gpucol_cpu_stream_raw(GpucolRun *run, GpucolCpuColumn *column,
 										  uint32_t first, uint32_t n);
 extern bool gpucol_cpu_stream_is_raw(const GpucolCpuColumn *column);
+
+/* Are its loads words of a NUMERIC chunk, which is read without forming bytes? */
+GPUCOL_CPU_INLINE bool
+gpucol_cpu_column_has_words(const GpucolCpuColumn *column)
+{
+	return column->numbers && column->desc->coding == GPUCOL_CODING_NUMERIC;
+}
 
 /* Forget all of that. */
 extern void gpucol_cpu_stream_reset(GpucolRun *run);

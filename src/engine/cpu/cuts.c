@@ -12,6 +12,9 @@
  * Of raw bytes only the lengths are at hand: a predicate that tells strings without bytes from
  * all others (x <> '') is decided by them, and no byte is read for it.
  *
+ * Of numerics that are packed as mantissas the words ascend with the values: then a cut is
+ * computed, and codes decide (numeric_cut).
+ *
  * A probe reads two offsets and as many bytes as the cut has, and checks that they lie
  * within their stream.  That entries ascend is not checked then, as it is where a whole
  * dictionary is loaded: wrong bytes give other codes, as wrong codes would.
@@ -19,6 +22,8 @@
  *-------------------------------------------------------------------------
  */
 #include "engine/cpu/cpu.h"
+#include "kernel/bitpack.h"
+#include "kernel/numeric_code.h"
 
 /* Entries whose reading and testing takes longer than finding a cut. */
 #define ENTRIES_A_CUT	256
@@ -102,13 +107,13 @@ find_cut(Search *search, const GpucolCut *cut, bool near, uint32_t *code)
 
 /* One more code at which the predicate turns: two at one code undo each other. */
 static void
-add_turn(GpucolCpuHostTest *test, uint32_t code, uint32_t ndict)
+add_turn(GpucolCpuHostTest *test, uint64_t code, uint64_t ncodes)
 {
 	if (code == 0)
 		test->first = !test->first;
 	else if (test->nturns > 0 && test->turns[test->nturns - 1] == code)
 		test->nturns--;
-	else if (code < ndict)
+	else if (code < ncodes)
 		test->turns[test->nturns++] = code;
 }
 
@@ -124,7 +129,7 @@ find_turns(GpucolRun *run, GpucolCpuHostTest *test, const GpucolCuts *cuts)
 	for (int i = 0; i < cuts->n; i++)
 		longest = cuts->cuts[i].value.len > longest ? cuts->cuts[i].value.len : longest;
 	search.bytes = gpucol_cpu_alloc(run, longest);
-	test->turns = gpucol_cpu_alloc(run, sizeof(uint32_t) * ((size_t) cuts->n + 1));
+	test->turns = gpucol_cpu_alloc(run, sizeof(uint64_t) * ((size_t) cuts->n + 1));
 	if (search.bytes == NULL || test->turns == NULL)
 		status = GPUCOL_OUT_OF_MEMORY;
 	test->first = cuts->first;
@@ -151,7 +156,7 @@ useful_cuts(const GpucolRun *run, const GpucolCpuHostTest *test)
 		desc->coding != GPUCOL_CODING_DICT)
 		return NULL;
 	cuts = run->host->cuts(run->host->context, test->id);
-	return cuts != NULL && (uint64_t) cuts->n * ENTRIES_A_CUT < desc->ndict ? cuts : NULL;
+	return cuts != NULL && !cuts->numbers && (uint64_t) cuts->n * ENTRIES_A_CUT < desc->ndict ? cuts : NULL;
 }
 
 /*
@@ -164,10 +169,11 @@ find_length(GpucolRun *run, GpucolCpuHostTest *test)
 	const GpucolCuts *cuts = NULL;
 	bool		more;
 
-	if (gpucol_cpu_stream_is_raw(&run->input.cols[test->column]) && !test->by_instr &&
+	if (gpucol_cpu_stream_is_raw(&run->input.cols[test->column]) &&
+		run->input.cols[test->column].desc->coding == GPUCOL_CODING_RAW && !test->by_instr &&
 		run->host->cuts != NULL)
 		cuts = run->host->cuts(run->host->context, test->id);
-	if (cuts == NULL)
+	if (cuts == NULL || cuts->numbers)
 		return false;
 	test->first = more = cuts->first;
 	for (int i = 0; i < cuts->n; i++)
@@ -178,11 +184,77 @@ find_length(GpucolRun *run, GpucolCpuHostTest *test)
 		more ^= cuts->cuts[i].place != GPUCOL_CUT_BEHIND_PREFIX;
 	}
 	gpucol_cpu_free(run, test->turns);
-	test->turns = gpucol_cpu_alloc(run, sizeof(uint32_t));
+	test->turns = gpucol_cpu_alloc(run, sizeof(uint64_t));
 	if (test->turns == NULL)
 		return false;
 	test->turns[0] = 1;
 	test->nturns = more != test->first;
+	test->in_order = true;
+	return true;
+}
+
+/*
+ * The first word of a chunk of numerics that lies behind a cut, which is far from int64's ends
+ * where all words do; false if the cut has too many digits.
+ */
+static bool
+numeric_cut(const GpucolChunkDesc *desc, const GpucolCut *cut, int64_t *word)
+{
+	__int128	packed = 0;
+	__int128	mantissa;
+	__int128	power;
+	__int128	whole;
+	int			more;
+	bool		exact = true;
+
+	if (gpucol_packed_read(cut->value.data, cut->value.len, &packed) != GPUCOL_OK)
+		return false;
+	more = desc->scale - gpucol_packed_scale(packed);
+	mantissa = gpucol_packed_mantissa(packed);
+	if (more < -37 || (more > 0 && gpucol_shift_digits(mantissa, more, &mantissa) != GPUCOL_OK))
+		return false;
+	power = more < 0 ? (__int128) gpucol_power10(-more) : 1;
+	whole = mantissa / power;
+	if (whole * power != mantissa)
+	{
+		exact = false;
+		whole -= mantissa < 0;	/* the greatest that is less */
+	}
+	/* before a value stand those that are less; behind it those that are equal, too */
+	if (!exact || cut->place != GPUCOL_CUT_BEFORE)
+		whole++;
+	*word = whole > INT64_MAX >> desc->hidden ? INT64_MAX : whole < INT64_MIN >> desc->hidden ? INT64_MIN :
+		(int64_t) ((uint64_t) (int64_t) whole << desc->hidden);
+	return true;
+}
+
+/* Numerics that are packed as mantissas, of a predicate that their order decides. */
+static bool
+find_numbers(GpucolRun *run, GpucolCpuHostTest *test)
+{
+	const GpucolChunkDesc *desc = run->input.cols[test->column].desc;
+	const GpucolCuts *cuts = NULL;
+
+	if (desc->coding == GPUCOL_CODING_NUMERIC && !(desc->flags & GPUCOL_CHUNK_ALL_NULL) && !test->by_instr &&
+		run->host->cuts != NULL)
+		cuts = run->host->cuts(run->host->context, test->id);
+	if (cuts == NULL || !cuts->numbers || cuts->n > 2)
+		return false;
+	gpucol_cpu_free(run, test->turns);
+	test->turns = gpucol_cpu_alloc(run, sizeof(uint64_t) * 2);
+	if (test->turns == NULL)
+		return false;
+	test->first = cuts->first;
+	test->nturns = 0;
+	for (int i = 0; i < cuts->n; i++)
+	{
+		int64_t		word;
+
+		if (!numeric_cut(desc, &cuts->cuts[i], &word))
+			return false;
+		add_turn(test, word <= desc->reference ? 0 : (uint64_t) word - (uint64_t) desc->reference,
+				 gpucol_bitpack_max(desc->width) + 1);
+	}
 	test->in_order = true;
 	return true;
 }
@@ -203,7 +275,7 @@ gpucol_cpu_cuts_open(GpucolRun *run)
 		GpucolCpuHostTest *test = &run->digest.hosts[h];
 		const GpucolCuts *cuts = useful_cuts(run, test);
 
-		if (find_length(run, test))
+		if (find_length(run, test) || find_numbers(run, test))
 			continue;
 		test->in_order = cuts != NULL;
 		if (cuts != NULL)
@@ -246,7 +318,7 @@ gpucol_cpu_cuts_fill(const GpucolCpuHostTest *test, uint32_t ndict, uint8_t *ver
 
 	for (uint32_t i = 0; i <= test->nturns; i++)
 	{
-		uint32_t	end = i < test->nturns ? test->turns[i] : ndict;
+		uint32_t	end = i < test->nturns ? (uint32_t) test->turns[i] : ndict;
 
 		memset(verdicts + from, holds, end - from);
 		from = end;

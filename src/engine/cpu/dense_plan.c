@@ -32,7 +32,7 @@ plan_string_key(const GpucolRun *run, GpucolDenseKey *key)
 	else
 	{
 		desc = key->column->desc;
-		if (!(desc->flags & GPUCOL_CHUNK_ALL_NULL) && desc->coding == GPUCOL_CODING_RAW)
+		if (gpucol_cpu_stream_is_raw(key->column))
 			return false;
 		key->coded = true;
 		range = desc->ndict > 0 ? desc->ndict : 1;

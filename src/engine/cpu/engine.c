@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "engine/cpu/build.h"
+#include "engine/cpu/expr_alike.h"
 #include "engine/cpu/join.h"
 
 static bool
@@ -122,7 +123,7 @@ find_uses(GpucolRun *run)
 			run->input.cols[loaded_column(run, run->code.instrs[i].a)].measured = true;
 	add_hosts(run, false);
 	add_hosts(run, true);
-	return GPUCOL_OK;
+	return gpucol_cpu_alike_init(run);
 }
 
 /* Scratch of one worker. */

@@ -115,10 +115,13 @@ save_register(GpucolCpuReg *to, const GpucolCpuReg *from, uint32_t n)
 	if (from->nulls != NULL)
 		memcpy(to->null_space, from->nulls, n);
 	to->coded = from->coded;
+	to->words = from->words;
 	to->column = from->column;
 	to->narrow = from->narrow;
 	to->wide = from->wide;
-	if (from->cls == GPUCOL_CLASS_D && from->narrow)
+	to->alike = from->alike;
+	to->shown = from->shown;
+	if (from->cls == GPUCOL_CLASS_D && (from->narrow || from->alike))
 		memcpy(to->n, from->n, sizeof(int64_t) * n);
 	if (from->cls == GPUCOL_CLASS_D && !from->wide)
 		return;

@@ -12,7 +12,7 @@
  *
  *-------------------------------------------------------------------------
  */
-#include "engine/cpu/expr.h"
+#include "engine/cpu/expr_alike.h"
 #include "engine/cpu/join.h"
 #include "engine/cpu/select.h"
 #include "kernel/float_order.h"
@@ -299,7 +299,9 @@ gpucol_cpu_expr_init(GpucolRun *run, GpucolCpuWorker *worker)
 const __int128 *
 gpucol_cpu_expr_widen(GpucolCpuReg *reg, uint32_t n)
 {
-	if (!reg->wide)
+	if (!reg->wide && reg->alike)
+		gpucol_cpu_alike_widen(reg, n);
+	else if (!reg->wide)
 		for (uint32_t j = 0; j < n; j++)
 			reg->v.d[j] = reg->n[j];
 	reg->wide = true;

@@ -3,7 +3,8 @@
  * expr_packed.c
  *	  Operations of decimals that carry their own scale (kernel/packed_decimal.h).
  *
- * A register of class D has them like mantissas, in 128 bits.
+ * A register of class D has them like mantissas, in 128 bits; or, where all are displayed
+ * alike, as mantissas (expr_alike.c).
  *
  *-------------------------------------------------------------------------
  */
@@ -11,12 +12,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "engine/cpu/expr_alike.h"
 #include "engine/cpu/expr_ops.h"
 #include "kernel/packed_decimal.h"
-
-/* Integers that a double holds, and the powers of ten that are doubles exactly. */
-#define EXACT_MANTISSA	(INT64_C(1) << 53)
-#define EXACT_POWER		22
 
 GPUCOL_CPU_SLOW_UNARY(PART_P, d, __int128, d)
 GPUCOL_CPU_SLOW_UNARY(ROUND_P, d, __int128, d)
@@ -37,6 +35,11 @@ prepare(GpucolCpuFrame *f, bool binary)
 GpucolStatus
 gpucol_cpu_op_PACK_D(GpucolCpuFrame *f)
 {
+	if (gpucol_cpu_alike_pack(f))
+	{
+		gpucol_cpu_op_nulls(f->dst, f->a, f->b, f->n);
+		return GPUCOL_OK;
+	}
 	prepare(f, true);
 	for (uint32_t j = 0; j < f->n; j++)
 	{
@@ -54,6 +57,10 @@ GpucolStatus
 gpucol_cpu_op_NUMERIC_P(GpucolCpuFrame *f)
 {
 	gpucol_cpu_op_nulls(f->dst, f->a, NULL, f->n);
+	if (f->a->words)
+		return gpucol_cpu_alike_words(f);
+	if (gpucol_cpu_alike_read(f))
+		return GPUCOL_OK;
 	f->dst->narrow = false;
 	f->dst->wide = true;
 	for (uint32_t j = 0; j < f->n; j++)
@@ -92,6 +99,11 @@ compute_pairs(GpucolCpuFrame *f, GpucolPackedFunction function)
 GpucolStatus
 gpucol_cpu_op_ARITH_P(GpucolCpuFrame *f)
 {
+	if (gpucol_cpu_alike_arith(f))
+	{
+		gpucol_cpu_op_nulls(f->dst, f->a, f->b, f->n);
+		return GPUCOL_OK;
+	}
 	prepare(f, true);
 	switch (f->instr->aux)
 	{
@@ -109,6 +121,11 @@ gpucol_cpu_op_ARITH_P(GpucolCpuFrame *f)
 GpucolStatus
 gpucol_cpu_op_COMPARE_P(GpucolCpuFrame *f)
 {
+	if (gpucol_cpu_alike_compare(f))
+	{
+		gpucol_cpu_op_nulls(f->dst, f->a, f->b, f->n);
+		return GPUCOL_OK;
+	}
 	prepare(f, true);
 	for (uint32_t j = 0; j < f->n; j++)
 		f->dst->v.b[j] = gpucol_packed_compare(f->instr->aux, f->a->v.d[j], f->b->v.d[j]);
@@ -133,6 +150,11 @@ are_short(const __int128 *x, uint32_t n)
 GpucolStatus
 gpucol_cpu_op_PART_P(GpucolCpuFrame *f)
 {
+	if (gpucol_cpu_alike_part(f))
+	{
+		gpucol_cpu_op_nulls(f->dst, f->a, NULL, f->n);
+		return GPUCOL_OK;
+	}
 	prepare(f, false);
 	if (f->instr->aux == GPUCOL_PACKED_SUM_LOW && are_short(f->a->v.d, f->n))
 	{
@@ -147,6 +169,11 @@ gpucol_cpu_op_PART_P(GpucolCpuFrame *f)
 GpucolStatus
 gpucol_cpu_op_ROUND_P(GpucolCpuFrame *f)
 {
+	if (gpucol_cpu_alike_round(f))
+	{
+		gpucol_cpu_op_nulls(f->dst, f->a, NULL, f->n);
+		return GPUCOL_OK;
+	}
 	prepare(f, false);
 	return slow_ROUND_P(f);
 }
@@ -161,6 +188,11 @@ gpucol_cpu_op_D_TO_I(GpucolCpuFrame *f)
 GpucolStatus
 gpucol_cpu_op_SCALE_P(GpucolCpuFrame *f)
 {
+	if (gpucol_cpu_alike_scale(f))
+	{
+		gpucol_cpu_op_nulls(f->dst, f->a, NULL, f->n);
+		return GPUCOL_OK;
+	}
 	prepare(f, false);
 	for (uint32_t j = 0; j < f->n; j++)
 		f->dst->v.i[j] = gpucol_packed_scale(f->a->v.d[j]);
@@ -179,7 +211,7 @@ nearest_double(__int128 x)
 
 	if (rest == 0)
 		return 0;
-	if (rest <= (GpucolMagnitude) EXACT_MANTISSA && scale <= EXACT_POWER)
+	if (rest <= (GpucolMagnitude) GPUCOL_CPU_EXACT_MANTISSA && scale <= GPUCOL_CPU_EXACT_POWER)
 		return (double) (int64_t) mantissa / (double) gpucol_power10(scale);
 	snprintf(start, 12, "e-%d", scale);
 	for (; rest != 0; rest /= 10)
@@ -192,6 +224,11 @@ nearest_double(__int128 x)
 GpucolStatus
 gpucol_cpu_op_P_TO_F(GpucolCpuFrame *f)
 {
+	if (gpucol_cpu_alike_float(f))
+	{
+		gpucol_cpu_op_nulls(f->dst, f->a, NULL, f->n);
+		return GPUCOL_OK;
+	}
 	prepare(f, false);
 	for (uint32_t j = 0; j < f->n; j++)
 		f->dst->v.f[j] = nearest_double(f->a->v.d[j]);

@@ -139,6 +139,7 @@ gpucol_cpu_live_move(GpucolCpuReg *to, const GpucolCpuReg *from, const uint16_t 
 			to->null_space[j] = from->nulls[at[j]];
 	to->nulls = from->nulls != NULL ? to->null_space : NULL;
 	to->coded = from->coded;
+	to->words = from->words;
 	to->column = from->column;
 	switch (from->cls)
 	{
@@ -148,7 +149,9 @@ gpucol_cpu_live_move(GpucolCpuReg *to, const GpucolCpuReg *from, const uint16_t 
 		case GPUCOL_CLASS_D:
 			to->narrow = from->narrow;
 			to->wide = from->wide;
-			if (from->narrow)
+			to->alike = from->alike;
+			to->shown = from->shown;
+			if (from->narrow || from->alike)
 				MOVE(n);
 			if (from->wide)
 				MOVE(v.d);
@@ -156,6 +159,8 @@ gpucol_cpu_live_move(GpucolCpuReg *to, const GpucolCpuReg *from, const uint16_t 
 		case GPUCOL_CLASS_S:
 			if (from->coded)
 				MOVE(codes);
+			else if (from->words)
+				MOVE(v.i);
 			else
 				MOVE(v.s);
 			break;

@@ -30,7 +30,8 @@ is_asked(const GpucolRun *run, const GpucolCpuColumn *column)
 bool
 gpucol_cpu_raw_is_read(const GpucolRun *run, const GpucolCpuColumn *column)
 {
-	return gpucol_cpu_stream_is_raw(column) && (column->loaded || is_asked(run, column));
+	return gpucol_cpu_stream_is_raw(column) &&
+		((column->loaded && !gpucol_cpu_column_has_words(column)) || is_asked(run, column));
 }
 
 /* Does the program read raw bytes of this segment? */

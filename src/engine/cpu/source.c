@@ -266,7 +266,8 @@ streams_needed(const GpucolRun *run, const GpucolCpuColumn *column, bool loads,
 		column->desc->coding == GPUCOL_CODING_STEP ||
 		column->desc->coding == GPUCOL_CODING_DICT ||
 		column->desc->coding == GPUCOL_CODING_SCALED ||
-		(column->desc->coding == GPUCOL_CODING_RAW && !gpucol_cpu_stream_is_raw(column));
+		(column->desc->coding == GPUCOL_CODING_RAW && !gpucol_cpu_stream_is_raw(column)) ||
+		gpucol_cpu_column_has_words(column);
 
 	/* the codes of raw bytes are lengths, which a test may ask for */
 	*codes = loads && column->loaded && packed;

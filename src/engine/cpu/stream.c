@@ -10,7 +10,7 @@
  *
  *-------------------------------------------------------------------------
  */
-#include "engine/cpu/cpu.h"
+#include "engine/cpu/expr_alike.h"
 
 #define COPY_ROWS 1024			/* word rows mapped at a time */
 #define PAGE_BYTES (GPUCOL_PAGE_ROWS * GPUCOL_ROW_BYTES)
@@ -40,7 +40,8 @@ gpucol_cpu_stream_is_raw(const GpucolCpuColumn *column)
 {
 	return !(column->desc->flags & GPUCOL_CHUNK_ALL_NULL) &&
 		column->desc->kind == GPUCOL_KIND_BYTES &&
-		column->desc->coding == GPUCOL_CODING_RAW;
+		(column->desc->coding == GPUCOL_CODING_RAW ||
+		 column->desc->coding == GPUCOL_CODING_NUMERIC);
 }
 
 GpucolStatus
@@ -153,6 +154,7 @@ gpucol_cpu_stream_reset(GpucolRun *run)
 		gpucol_cpu_free(run, column->dict);
 		gpucol_cpu_free(run, column->entries);
 		gpucol_cpu_free(run, column->lengths);
+		gpucol_cpu_free(run, column->mantissas);
 		gpucol_cpu_free(run, column->raw);
 		for (int v = 0; v < GPUCOL_CPU_RAW_WINDOW; v++)
 		{
@@ -162,6 +164,7 @@ gpucol_cpu_stream_reset(GpucolRun *run)
 		column->dict = NULL;
 		column->entries = NULL;
 		column->lengths = NULL;
+		column->mantissas = NULL;
 		column->raw = NULL;
 		column->raw_room = 0;
 		column->run_ends = NULL;
@@ -187,7 +190,7 @@ pad_dict(GpucolRun *run, GpucolCpuColumn *column)
 		if (column->entries == NULL || (column->measured && column->lengths == NULL))
 			return GPUCOL_OUT_OF_MEMORY;
 		memcpy(column->entries, column->decoder.entries, sizeof(GpucolBytes) * n);
-		return GPUCOL_OK;
+		return gpucol_cpu_alike_entries(run, column);
 	}
 	column->dict = gpucol_cpu_alloc0(run, sizeof(int64_t) * space);
 	if (column->dict == NULL)
@@ -297,6 +300,16 @@ keep_values(GpucolRun *run, GpucolBytes *values, char **kept)
 	return GPUCOL_OK;
 }
 
+/* Values of one vector of numerics that have no bytes in the chunk. */
+static GpucolStatus
+numeric_vector(GpucolRun *run, GpucolCpuColumn *column, uint32_t vector, uint32_t at)
+{
+	GpucolBytes *values = column->raw + (size_t) at * GPUCOL_VECTOR_VALUES;
+	GpucolStatus status = gpucol_decode_bytes(&column->decoder, vector, values);
+
+	return status == GPUCOL_OK ? keep_values(run, values, &column->raw_data[at]) : status;
+}
+
 /* Values of one vector of raw bytes, whose DATA is the last to be copied. */
 static GpucolStatus
 raw_vector(GpucolRun *run, GpucolCpuColumn *column, uint32_t vector, uint32_t at)
@@ -365,7 +378,8 @@ gpucol_cpu_stream_raw(GpucolRun *run, GpucolCpuColumn *column, uint32_t first, u
 	}
 	for (uint32_t v = 0; v < n && status == GPUCOL_OK; v++)
 		if (!run->input.dead[first + v])
-			status = raw_vector(run, column, first + v, v);
+			status = column->desc->coding == GPUCOL_CODING_NUMERIC ?
+				numeric_vector(run, column, first + v, v) : raw_vector(run, column, first + v, v);
 	for (int i = 0; i < 3; i++)
 		free_copy(run, column, streams[i], &copies[i]);
 	return status;

@@ -63,6 +63,7 @@ send_chunk(GpucolGpuRun *run, const GpucolSegment *segment, uint32_t number, int
 		/* no value of it is looked at: one entry, where not all are NULL */
 		head.desc.coding = GPUCOL_CODING_CONSTANT;
 		head.desc.width = 0;
+		head.desc.hidden = head.desc.shown = 0;
 		head.desc.ndict = head.desc.flags & GPUCOL_CHUNK_ALL_NULL ? 0 : 1;
 		head.desc.flags &= ~GPUCOL_CHUNK_DATA_LZ4;
 	}
