@@ -10,9 +10,9 @@
  * reader, would write behind its array of them; and it would drop the alternative of a
  * subquery that the first of both plans uses and the second does not.
  *
- * A query with grouping sets notes, while its plan is made, where its keys are, and a server
- * with assertions insists that it does so once.  Between both plans a path that makes none takes
- * these notes away.
+ * A query with grouping sets notes, while its plan is made, where its keys are, and one of least or
+ * greatest values that indexes find, what these stand for; a server with assertions insists that it does
+ * so once.  Between both plans a path that makes none takes these notes away.
  *
  *-------------------------------------------------------------------------
  */
@@ -30,6 +30,7 @@ typedef struct KeptNote
 {
 	PlannerInfo *root;
 	AttrNumber *grouping_map;
+	List	   *minmax_aggs;
 } KeptNote;
 
 static Plan *take_notes(PlannerInfo *root, RelOptInfo *rel, CustomPath *path, List *tlist,
@@ -135,19 +136,19 @@ gpucol_plan_settle(Node *node, double evaluations)
 	expression_tree_walker(node, settle_alternatives, &evaluations);
 }
 
-/* Add queries with grouping sets, this one and those below, to a list. */
+/* Add queries that may make notes, this one and those below, to a list. */
 static List *
-add_grouping_sets(PlannerInfo *root, List *queries)
+add_noting(PlannerInfo *root, List *queries)
 {
 	check_stack_depth();
-	if (root->parse->groupingSets != NIL)
+	if (root->parse->groupingSets != NIL || (root->parse->hasAggs && root->parse->groupClause == NIL))
 		queries = lappend(queries, root);
 	for (int i = 1; i < root->simple_rel_array_size; i++)
 	{
 		RelOptInfo *rel = root->simple_rel_array[i];
 
 		if (rel != NULL && rel->subroot != NULL)
-			queries = add_grouping_sets(rel->subroot, queries);
+			queries = add_noting(rel->subroot, queries);
 	}
 	return queries;
 }
@@ -168,6 +169,8 @@ take_notes(PlannerInfo *root pg_attribute_unused(), RelOptInfo *rel pg_attribute
 		note->root = lfirst(lc);
 		note->grouping_map = note->root->grouping_map;
 		note->root->grouping_map = NULL;
+		note->minmax_aggs = note->root->minmax_aggs;
+		note->root->minmax_aggs = NIL;
 		between->custom_private = lappend(between->custom_private, note);
 	}
 	between->methods = &between_plan;
@@ -177,7 +180,7 @@ take_notes(PlannerInfo *root pg_attribute_unused(), RelOptInfo *rel pg_attribute
 List *
 gpucol_plan_apart(PlannerInfo *root, List *first, List *second)
 {
-	List	   *queries = second == NIL ? NIL : add_grouping_sets(root, NIL);
+	List	   *queries = second == NIL ? NIL : add_noting(root, NIL);
 	CustomPath *between;
 
 	if (queries == NIL)
@@ -210,6 +213,8 @@ gpucol_plan_together(List *custom_plans)
 
 			if (kept->root->grouping_map == NULL)
 				kept->root->grouping_map = kept->grouping_map;
+			if (kept->root->minmax_aggs == NIL)
+				kept->root->minmax_aggs = kept->minmax_aggs;
 		}
 		return list_delete_cell(custom_plans, lc);
 	}

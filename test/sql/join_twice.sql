@@ -20,5 +20,13 @@ SELECT count(*), sum(z.v) FROM packed x JOIN (SELECT f.k, max(f.v) AS v FROM few
 SELECT count(*), sum(z.v) FROM (SELECT * FROM packed OFFSET 0) x JOIN (SELECT f.k, max(f.v) AS v FROM few f
 	WHERE EXISTS (SELECT FROM few g WHERE g.k = f.k + 1) OR f.v = 3 GROUP BY f.k) z ON x.k = z.k;
 RESET gpucol.pushdown;
+
+-- least and greatest values that an index finds
+CREATE TABLE indexed (k int PRIMARY KEY, v int) USING gpucol;
+INSERT INTO indexed SELECT i, i % 50 FROM generate_series(1, 900) i;
+ANALYZE indexed;
+SELECT count(*), sum(x.v) FROM packed x JOIN (SELECT max(k) AS k FROM few WHERE k < 9) m ON x.k = m.k;
+SELECT string_agg(z.k::text, ' ') FROM (SELECT min(k) AS k FROM indexed WHERE v > 30) z;
+SELECT min(k), row_number() OVER () FROM indexed WHERE v > 30;
 SET client_min_messages = warning;
 DROP SCHEMA join_twice CASCADE;
