@@ -473,10 +473,12 @@ typedef struct GpucolCompatIntoReceiver
 #define gpucol_compat_rte_is_group(rte)		((rte)->rtekind == RTE_GROUP)
 #define gpucol_compat_rte_group_exprs(rte)	((rte)->groupexprs)
 #define gpucol_compat_no_group_rte(query)	((query)->hasGroupRTE = false)
+#define gpucol_compat_write_groups(query, node)	flatten_group_exprs(NULL, query, node)
 #else
 #define gpucol_compat_rte_is_group(rte)		((void) (rte), false)
 #define gpucol_compat_rte_group_exprs(rte)	((void) (rte), NIL)
 #define gpucol_compat_no_group_rte(query)	((void) (query))
+#define gpucol_compat_write_groups(query, node)	((void) (query), (Node *) (node))
 #endif
 
 /* A column above an outer join that may make it NULL says so from 16 on. */

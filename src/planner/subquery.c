@@ -711,6 +711,7 @@ rewrite_query(Query *query, bool top, bool keep_table)
 	}
 	if (query->rowMarks != NIL)
 		return 0;
+	gpucol_subquery_write_keys(query);
 	foreach(lc, query->cteList)
 	{
 		CommonTableExpr *cte = lfirst_node(CommonTableExpr, lc);

@@ -45,6 +45,12 @@ extern bool gpucol_subquery_is_joined_there(const SubLink *sublink, bool negated
 extern Query *gpucol_subquery_above_groups(Query *query);
 
 /*
+ * ... have keys with subqueries stand in a query's list and HAVING, as they are written: from PostgreSQL 18
+ * on an entry of the range table has them.  Those of grouping sets stay there: NULL may stand for them.
+ */
+extern void gpucol_subquery_write_keys(Query *query);
+
+/*
  * ... what a query computes of its tables as a query one level below, without WITH, DISTINCT, ORDER
  * BY and LIMIT; `columns` is its list.  The query's own parts are used for it.
  */

@@ -84,6 +84,48 @@ is_separable(Query *query)
 	return has_executed((Node *) query->targetList, NULL) || has_executed(query->havingQual, NULL);
 }
 
+/* May HAVING test keys before they are grouped?  Where equal keys differ PostgreSQL looks at their entry. */
+static bool
+are_exact(List *keys)
+{
+	ListCell   *lc;
+
+	foreach(lc, keys)
+	{
+		Oid			collation = exprCollation(lfirst(lc));
+
+		if ((OidIsValid(collation) && !get_collation_isdeterministic(collation)) ||
+			type_is_rowtype(exprType(lfirst(lc))))
+			return false;
+	}
+	return true;
+}
+
+void
+gpucol_subquery_write_keys(Query *query)
+{
+	ListCell   *lc;
+
+	if (query->groupingSets != NIL)
+		return;
+	foreach(lc, query->rtable)
+	{
+		RangeTblEntry *rte = lfirst_node(RangeTblEntry, lc);
+		List	   *keys = gpucol_compat_rte_is_group(rte) ? gpucol_compat_rte_group_exprs(rte) : NIL;
+
+		if (!checkExprHasSubLink((Node *) keys) || contain_volatile_functions((Node *) keys) ||
+			(query->havingQual != NULL && !are_exact(keys)))
+			continue;
+		query->targetList = (List *) gpucol_compat_write_groups(query, (Node *) query->targetList);
+		query->havingQual = gpucol_compat_write_groups(query, query->havingQual);
+		lfirst(lc) = makeNode(RangeTblEntry);
+		lfirst_node(RangeTblEntry, lc)->rtekind = RTE_RESULT;
+		lfirst_node(RangeTblEntry, lc)->eref = makeAlias("keys", NIL);
+		gpucol_compat_no_group_rte(query);
+		return;
+	}
+}
+
 /* ---- columns of the grouping ---- */
 
 /* An expression of the grouping as a column of it, `depth` queries below. */
