@@ -90,6 +90,8 @@ typedef struct DatalogRelation
 	int			vertex;			/* stratify.c: in the graph */
 	bool		few;			/* demand.c: what is asked for, few rows */
 	double		rows;			/* known or estimated */
+	bool		repeats;		/* an input of which many rows are there more than once */
+	bool		aggregated;		/* read by an aggregate, which counts each row once */
 	double	   *distinct;		/* values of each column */
 } DatalogRelation;
 
@@ -183,6 +185,7 @@ typedef struct DatalogProgram
 	int			at;				/* what is being worked on, for errors that name
 								 * no place */
 	int			nstrata;		/* after stratification */
+	bool		numbers;		/* it calls autoinc(), once for each match */
 	DatalogRelation *answer;	/* demand.c: the one to be read, where it is asked
 								 * for values, or NULL */
 } DatalogProgram;

@@ -556,7 +556,7 @@ void
 gpucol_datalog_compute(const DatalogHost *host, DatalogStore *store, uint32 n,
 					   const int64 *const *values, int64 *result, uint8 *result_nulls)
 {
-	DatalogCall call = {.from = host->from,.type = host->type,.symbols = store->symbols,
+	DatalogCall call = {.functor = host->functor,.from = host->from,.type = host->type,.symbols = store->symbols,
 	.store = store};
 	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext,
 												  "gpucol datalog functor",

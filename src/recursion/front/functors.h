@@ -36,6 +36,7 @@ typedef struct DatalogStore
 /* A call for one row; values as the engine has them, types as they were checked. */
 typedef struct DatalogCall
 {
+	const struct DatalogFunctor *functor;
 	DatalogType from;			/* of the first argument */
 	DatalogType type;			/* of the result */
 	GpucolSymbols *symbols;

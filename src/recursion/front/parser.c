@@ -567,6 +567,8 @@ parse_directive(DatalogParser *parser)
 		gpucol_datalog_parse_init(parser);
 	else if (strcmp(directive.text, "override") == 0)
 		gpucol_datalog_parse_override(parser);
+	else if (strcmp(directive.text, "functor") == 0)
+		gpucol_datalog_parse_functor(parser);
 	else if (strcmp(directive.text, "pragma") == 0)
 		while (parser->token.kind == TOKEN_STRING)
 			gpucol_datalog_advance(parser);
@@ -652,6 +654,8 @@ resolve_expr(DatalogParser *parser, DatalogExpr *expr)
 		return;
 	for (int i = 0; i < DATALOG_MAX_ARGS; i++)
 		resolve_expr(parser, expr->args[i]);
+	if (expr->kind == DATALOG_CALL && expr->name != NULL)
+		gpucol_datalog_resolve_functor(parser, expr);
 	if (expr->cast != NULL)
 		expr->type = gpucol_datalog_resolve_type(parser, expr->cast);
 	if (expr->kind == DATALOG_AGGREGATE)

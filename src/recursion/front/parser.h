@@ -32,6 +32,7 @@ typedef struct DatalogParser
 	List	   *aliases;		/* parser_types.c: types by name */
 	List	   *attribute_types;	/* likewise: types of attributes */
 	List	   *marks;			/* Mark */
+	List	   *functors;		/* user_functors.c: that are declared */
 	int			noperators;		/* of the clause so far */
 	DatalogGroup *groups;		/* that were looked at, by position */
 	int			ngroups;
@@ -100,6 +101,12 @@ extern void gpucol_datalog_resolve_types(DatalogParser *parser);
 extern const DatalogBranch *gpucol_datalog_find_branch(const DatalogProgram *program,
 													   const DatalogScope *scope,
 													   const char *name);
+
+/* ---- user_functors.c ---- */
+
+/* .functor, behind the word; the functor of a call @name(..), whose arguments are known. */
+extern void gpucol_datalog_parse_functor(DatalogParser *parser);
+extern void gpucol_datalog_resolve_functor(DatalogParser *parser, DatalogExpr *call);
 
 /* ---- components.c ---- */
 

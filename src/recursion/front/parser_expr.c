@@ -163,6 +163,7 @@ make_functor(DatalogParser *parser, const DatalogFunctor *functor, int position,
 	DatalogExpr *expr = make_call(parser, GPUCOL_REC_HOST, position, left, right);
 
 	expr->functor = functor;
+	parser->program->numbers |= functor != NULL && functor->nargs == 0;
 	return expr;
 }
 
@@ -220,6 +221,27 @@ gpucol_datalog_parse_call(DatalogParser *parser)
 		expr->cast = gpucol_datalog_parse_type(parser);
 	}
 	gpucol_datalog_expect(parser, ")");
+	return expr;
+}
+
+/* @name(expr, ...), behind the "@": which functor that is, is known when all are declared. */
+static DatalogExpr *
+parse_user_call(DatalogParser *parser, int position)
+{
+	DatalogExpr *expr = make_functor(parser, NULL, position, NULL, NULL);
+	int			nargs = 0;
+
+	expr->name = gpucol_datalog_expect_name(parser, "the name of a functor");
+	gpucol_datalog_expect(parser, "(");
+	while (!gpucol_datalog_accept(parser, ")"))
+	{
+		if (nargs == DATALOG_MAX_ARGS)
+			gpucol_datalog_unsupported(parser, parser->token.position,
+									   psprintf("a functor of more than %d arguments is",
+												DATALOG_MAX_ARGS));
+		expr->args[nargs++] = gpucol_datalog_parse_expr(parser);
+		gpucol_datalog_expect_more(parser);
+	}
 	return expr;
 }
 
@@ -349,8 +371,8 @@ parse_primary(DatalogParser *parser)
 		return parse_tuple(parser, position, NULL, "]");
 	if (gpucol_datalog_accept(parser, "$"))
 		return parse_dollar(parser, position);
-	if (gpucol_datalog_at_symbol(parser, "@"))
-		gpucol_datalog_unsupported(parser, position, "user-defined functors are");
+	if (gpucol_datalog_accept(parser, "@"))
+		return parse_user_call(parser, position);
 	if (parser->token.kind != TOKEN_NAME)
 		gpucol_datalog_unexpected(parser, "an expression");
 	if (gpucol_datalog_followed_by(parser, "("))
