@@ -400,6 +400,17 @@ find_direct(GpucolAggExecState *state, EState *estate)
 	state->direct = ps->ps_ResultTupleSlot;
 }
 
+/* The recursion that is grouped: a subplan, or a child of the node. */
+static PlanState *
+find_recursion(GpucolAggExecState *state, int plan_id, EState *estate)
+{
+	if (plan_id != GPUCOL_RECURSIVE_CHILD)
+		return list_nth(estate->es_subplanstates, plan_id - 1);
+	state->children = gpucol_join_children_init(&state->css, estate, state->eflags);
+	state->css.custom_ps = list_copy(state->children);
+	return llast(state->children);
+}
+
 static void
 agg_begin(CustomScanState *node, EState *estate, int eflags)
 {
@@ -432,9 +443,8 @@ agg_begin(CustomScanState *node, EState *estate, int eflags)
 	}
 	if (pipe != NIL)
 		begin_pipe(state, pipe, estate);
-	else if (plan_id > 0)
-		gpucol_run_init_rows(&state->exec, node,
-							 list_nth(estate->es_subplanstates, plan_id - 1),
+	else if (plan_id != 0)
+		gpucol_run_init_rows(&state->exec, node, find_recursion(state, plan_id, estate),
 							 gpucol_recursion_wing->open_rows, varno, varno, kind, lower_agg);
 	else
 		gpucol_run_init(&state->exec, node,

@@ -29,7 +29,7 @@ gpucol_explain_input(GpucolExec *exec, ExplainState *es)
 		ExplainPropertyText("Rows", psprintf("of plan %d", exec->joins->pipe->child), es);
 	else if (exec->rows_of != NULL)
 		ExplainPropertyText("Recursion",
-							exec_rt_fetch(exec->rti, exec->node->ss.ps.state)->ctename,
+							exec_rt_fetch(exec->rti, exec->node->ss.ps.state)->eref->aliasname,
 							es);
 	else if (exec->rel != NULL)
 		ExplainPropertyText("Table", RelationGetRelationName(exec->rel), es);

@@ -51,7 +51,7 @@ typedef enum GpucolAggPrivate
 	GPUCOL_AGG_PRIVATE_NKEYS,	/* Integer */
 	GPUCOL_AGG_PRIVATE_NAGGS,	/* Integer */
 	GPUCOL_AGG_PRIVATE_RECURSION,	/* Integer: number of the recursion's subplan,
-									 * or 0 */
+									 * GPUCOL_RECURSIVE_CHILD, or 0 */
 	GPUCOL_AGG_PRIVATE_PARTS,	/* List: for each leaf the IntList of where it
 								 * keeps the table's columns, by attribute number */
 	GPUCOL_AGG_PRIVATE_BASE,	/* IntList: columns that the engine groups by for

@@ -20,6 +20,9 @@
 #include "kernel/batch.h"
 #include "kernel/program.h"
 
+/* In the place of a subplan's number: the last child of the node. */
+#define GPUCOL_RECURSIVE_CHILD	(-1)
+
 struct GpucolLower;
 typedef struct GpucolRankings GpucolRankings;
 
@@ -37,9 +40,11 @@ typedef struct GpucolRecursionWing
 	/*
 	 * The plan of the recursion that a relation scans, and its number, if it is pushed
 	 * down and nothing else refers to it, else NULL; the relation's conditions
-	 * (RestrictInfo) but for those that the recursion tests.
+	 * (RestrictInfo) but for those that the recursion tests.  If the number is
+	 * GPUCOL_RECURSIVE_CHILD, the path of the child.
 	 */
 	CustomScan *(*find) (PlannerInfo *root, RelOptInfo *rel, int *plan_id);
+	CustomPath *(*child) (RelOptInfo *rel);
 	List	   *(*conditions) (const CustomScan *scan, const RelOptInfo *rel);
 
 	/*
@@ -62,7 +67,7 @@ typedef struct GpucolRecursionWing
 	bool		(*scan_pushes_all) (const CustomPath *path);
 	void		(*scan_limit) (CustomPath *path, List *top);
 
-	/* At run time: is this the state of such a scan; the rows of a recursion. */
+	/* At run time: is this the state of such a scan; the rows of a recursion, to the end. */
 	bool		(*is_scan_state) (const PlanState *state);
 	GpucolOpenRows open_rows;
 } GpucolRecursionWing;

@@ -625,6 +625,8 @@ add_path_agg(Grouping *g, RelOptInfo *output_rel)
 	path->custom_paths = list_make1(fallback);
 	if (g->pipe != NULL)
 		path->custom_paths = gpucol_join_paths(g->root, g->pipe->pipe, fallback);
+	else if (g->plan_id == GPUCOL_RECURSIVE_CHILD)
+		path->custom_paths = lappend(path->custom_paths, gpucol_recursion_wing->child(g->rel));
 	path->custom_private = list_make5(makeInteger(g->pipe != NULL ? g->pipe->pipe->varno : g->rel->relid), g->keys,
 									  g->aggs, g->conditions, g->having);
 	path->custom_private = lappend(path->custom_private, makeInteger(g->ranking));
@@ -729,11 +731,11 @@ open_grouping(Grouping *g, PlannerInfo *root, RelOptInfo *rel)
 		return false;
 	if (gpucol_planner_disabled() != NULL)
 		return false;			/* the scan has said so */
-	if (rel->rtekind == RTE_CTE)
+	if (rel->rtekind == RTE_CTE || rel->rtekind == RTE_FUNCTION)
 	{
 		g->recursion = gpucol_recursion_wing->find(root, rel, &g->plan_id);
 		if (g->recursion == NULL)
-			return open_rows(g, NULL);
+			return rel->rtekind == RTE_CTE && open_rows(g, NULL);
 		g->desc = ExecTypeFromTL(g->recursion->custom_scan_tlist);
 		return true;
 	}

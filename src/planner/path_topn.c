@@ -410,7 +410,8 @@ gpucol_path_topn_add(PlannerInfo *root, RelOptInfo *input_rel,
 	else
 		gpucol_path_topn_join(root, input_rel, output_rel);
 	if (!IS_SIMPLE_REL(input_rel) ||
-		(input_rel->rtekind != RTE_RELATION && input_rel->rtekind != RTE_CTE) ||
+		(input_rel->rtekind != RTE_RELATION && input_rel->rtekind != RTE_CTE &&
+		 input_rel->rtekind != RTE_FUNCTION) ||
 		target == NULL || root->parse->sortClause == NIL ||
 		root->parse->hasTargetSRFs || root->rowMarks != NIL ||
 		root->sort_pathkeys == NIL || !limit_is_known(root) ||
@@ -431,7 +432,7 @@ gpucol_path_topn_add(PlannerInfo *root, RelOptInfo *input_rel,
 		gpucol_reason_add(rte->relid, "top rows", "an order other than the type's own");
 		return;
 	}
-	if (!(rte->rtekind == RTE_CTE ? check_recursion(input_rel, scan, &keys) :
+	if (!(rte->rtekind != RTE_RELATION ? check_recursion(input_rel, scan, &keys) :
 		  check_lowering(root, input_rel, rte->relid, &keys, &pushed)))
 		return;
 	limit_path(root, input_rel, scan, &keys, pushed);
@@ -440,7 +441,7 @@ gpucol_path_topn_add(PlannerInfo *root, RelOptInfo *input_rel,
 	if (path->pathtarget != target)
 		path = apply_projection_to_path(root, output_rel, path, target);
 	/* nobody knows how many rows a recursion has */
-	if (rte->rtekind == RTE_CTE)
+	if (rte->rtekind != RTE_RELATION)
 		output_rel->pathlist = list_make1(path);
 	else
 		output_rel->pathlist = lappend(gpucol_first_rows_prune(root, output_rel->pathlist,

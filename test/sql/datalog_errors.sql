@@ -76,7 +76,8 @@ FROM unnest(ARRAY['r(1) :- s(_ - 1).', 'r(1) :- s(-_).', 'r(1) :- s(1 + (2 * _))
 SELECT complaint(E'.decl pairs(a:number, b:number)\n.decl r(x:number)\n.decl s(x:number)\nr(x) :- pairs(x, _), !s(x).\ns(x) :- r(x).');
 SELECT complaint('.decl pairs(a:number, b:number) .decl r(x:number) r(n) :- pairs(x, _), n = count : { r(y), y < x }.');
 -- what Souffle has and gpucol.datalog has not
-SELECT complaint('.functor f(x:number):number');
+SELECT complaint('.limitsize r(n=3)');
+SELECT complaint('.lattice L');
 SELECT complaint('.decl r(x:number) eqrel');
 SELECT complaint('.decl r(x:number) r(@f(1)).');
 SELECT complaint('.decl r(x:number) r("a" ^ 3).');
@@ -105,6 +106,13 @@ SELECT complaint('.decl f(x:float) f(0.0). .decl r(x:float) r(x ^ -1.0) :- f(x).
 SET statement_timeout = '30s';
 SELECT complaint('.decl r(x:number) r(1) :- ' || repeat('(', 300000) || '1 = 1' || repeat(')', 300000) || '.') LIKE '54001%';
 RESET statement_timeout;
+-- a program with each of its characters left out, or another in its place: whatever is refused has a place
+CREATE FUNCTION mutants(program text) RETURNS TABLE (tried bigint, refused bigint, placeless text) LANGUAGE sql AS $$
+	SELECT count(*), count(*) FILTER (WHERE c <> 'no complaint'), string_agg(DISTINCT regexp_replace(c, '"[^"]*"', '""', 'g'), E'\n') FILTER (WHERE c <> 'no complaint' AND c !~ 'Line \d+, column \d+ of the program')
+	FROM generate_series(1, length(program)) i, unnest(ARRAY['', '(', '"', '@', '.', ':', '_', '7', '!', '{', '$', 'x', ';', '[']) other,
+		LATERAL complaint(overlay(program PLACING other FROM i FOR 1), 'r') c $$;
+SELECT (m).* FROM (SELECT mutants(E'.type P = [a:number, b:symbol]\n.functor abs(x:number):number\n.decl pairs(a:number, b:number)\n.decl p(p:P)\n.decl r(x:number)\np([a, "s"]) :- pairs(a, _).\nr(@abs(x) + n) :- p([x, _]), n = count : { pairs(_, y), y > 1 }, !pairs(x, 7).') AS m) t;
+SELECT (m).* FROM (SELECT mutants(E'.comp C<T> : B { .decl q(x:T, y:T) eqrel }\n.comp B { .decl s(x:number) s(1). }\n.init c = C<number>\n.decl r(x:number) choice-domain x\nr(x) :- c.s(x), x = range(0, 3) ; c.q(x, 1), min(x, 2) < as(4u, number).\n.output r') AS m) t;
 -- inputs
 SELECT complaint('.decl r(x:number) .input r');
 SELECT complaint('.decl pairs(other:number)', 'pairs');

@@ -189,6 +189,59 @@ SELECT * FROM gpucol.datalog('.decl edge(a:number, b:number) .decl twice(a:numbe
 SELECT complaint('.decl edge(a:number, b:number) .decl twice(a:number, b:number) inline twice(x, x * 2). .decl r(n:number) r(x) :- edge(x, y), !twice(x, y).');
 SELECT complaint('.decl edge(a:number, b:number) .decl up(a:number, b:number) inline up(x, x). up(x, y) :- up(x + 1, y). .decl r(n:number) r(y) :- edge(x, _), up(x, y).');
 
+-- functors are functions of SQL in the search path, that the program calls with the caller's rights
+CREATE FUNCTION twice(x bigint) RETURNS integer IMMUTABLE LANGUAGE sql AS 'SELECT (2 * x)::int';
+CREATE FUNCTION "Mixed"(s text, f float8) RETURNS real STABLE LANGUAGE sql AS 'SELECT (length(s) * f)::real';
+CREATE FUNCTION nothing(s text) RETURNS text IMMUTABLE LANGUAGE sql AS 'SELECT nullif(s, ''a'')';
+CREATE FUNCTION draw(x bigint) RETURNS bigint LANGUAGE sql AS 'SELECT x';
+CREATE FUNCTION many(x bigint) RETURNS SETOF bigint STABLE LANGUAGE sql AS 'SELECT x';
+CREATE FUNCTION day(x bigint) RETURNS date STABLE LANGUAGE sql AS 'SELECT current_date';
+SELECT * FROM gpucol.datalog('.type N <: number .functor twice(x:N):N .functor Mixed(symbol, float):float .functor upper(s:symbol):symbol
+	.functor unused(x:number):number
+	.decl edge(a:number, b:number) .decl r(a:number, s:symbol, f:float)
+	r(@twice(x) + 1, @upper(cat("n", to_string(x))), @Mixed("ab", 0.5)) :- edge(x, _), @twice(x) < 9. r(@twice(@twice(9)), "", 0.0).', 'r') AS t(a int, s text, f float8) ORDER BY a;
+SELECT complaint(program) FROM unnest(ARRAY['.functor nix(x:number):number .decl r(x:number) r(@nix(1)).', '.functor draw(x:number):number .decl r(x:number) r(@draw(1)).',
+	'.functor many(x:number):number .decl r(x:number) r(@many(1)).', '.functor day(x:number):number .decl r(x:number) r(@day(1)).', '.functor twice(x:number):unsigned .decl r(x:unsigned) r(@twice(1)).',
+	'.functor twice(x:number):number .decl r(x:number) r(@twice(1, 2)).', '.functor twice(x:number):number .decl r(x:number) r(@twice("a")).', '.decl r(x:number) r(@twice(1)).',
+	E'.functor twice(x:number):number\n.functor twice(x:number):number', '.functor f(a:number, b:number, c:number, d:number):number', '.functor f(a:number):number stateful .decl r(x:number)',
+	'.type P = [x:number] .functor f(a:P):number .decl r(x:number) r(@f([1])).', '.functor nothing(s:symbol):symbol .decl r(x:number) r(1) :- @nothing("a") != "b".',
+	'.functor twice(x:number):number .decl r(x:number) r(@twice(9223372036854775807)).', '.functor twice(x:unsigned):number .decl r(x:number) r(@twice(18446744073709551615)).', '.functor twice(:number', '.decl r(x:number) r(@).']) AS program;
+REVOKE EXECUTE ON FUNCTION twice FROM PUBLIC;
+GRANT SELECT ON edge TO pg_read_server_files;
+GRANT EXECUTE ON FUNCTION complaint TO pg_read_server_files;
+SET ROLE pg_read_server_files;
+SELECT complaint('.functor twice(x:number):number .decl r(x:number) r(@twice(1)).');
+RESET ROLE;
+
+-- inputs: duplicates count once, in aggregates and for autoinc() too; values at the ends of their types; toasted texts
+CREATE TABLE repeated (a smallint, b bigint, s text);
+INSERT INTO repeated SELECT i % 7, -(i % 5), repeat('long', 5000) || i % 3 FROM generate_series(1, 1000) i;
+INSERT INTO repeated VALUES (32767, 9223372036854775807, 'z'), (-32768, -9223372036854775808, '');
+SELECT * FROM gpucol.datalog('.decl repeated(a:number, b:number, s:symbol) .decl r(n:number, m:number, t:number) r(n, m, t) :- n = count : { repeated(_, _, _) }, m = sum a : { repeated(a, _, _), a > 0, a < 9 }, t = count : { repeated(_, b, _), b < 0 }.', 'r') AS t(n int, m int, t int);
+SELECT count(*), count(DISTINCT i) FROM gpucol.datalog('.decl repeated(a:number, b:number, s:symbol) .decl r(i:number, a:number) r(autoinc(), a) :- repeated(a, _, _).', 'r') AS t(i int, a int);
+SELECT count(*), min(a), max(b), min(b), max(length(s)) FROM gpucol.datalog('.decl repeated(a:number, b:number, s:symbol)', 'repeated') AS t(a int2, b int8, s text);
+SELECT a, count(*) FROM gpucol.datalog('.decl repeated(a:number, b:number, s:symbol) .decl r(a:number, b:number) r(a, b) :- repeated(a, b, _), repeated(a, _, _).', 'r') AS t(a int, b numeric) GROUP BY a ORDER BY a;
+
+-- conditions, groups, first rows and joins above the rows of a program are done on its batches; a value without place is an error all the same
+CREATE VIEW reach AS SELECT * FROM gpucol.datalog('.decl n(x:number) n(x) :- x = range(0, 60). .decl path(x:number, y:number, s:symbol) path(x, x + 1, "first") :- n(x). path(x, y + 1, cat("s", to_string(y % 3))) :- path(x, y, _), y < 60.', 'path') AS t(x int, y bigint, s text);
+SELECT s, count(*), sum(y), min(x) FROM reach WHERE x % 2 = 0 AND s <> 's1' GROUP BY s HAVING count(*) > 1 ORDER BY s;
+SELECT x, y FROM reach WHERE y > 3 ORDER BY y DESC, x LIMIT 3;
+SELECT e.a, count(*) FROM edge e JOIN reach r ON r.x = e.a AND r.y <= e.b + 1 GROUP BY e.a ORDER BY e.a;
+SELECT e.a, (SELECT count(*) FROM gpucol.datalog(format('.decl r(x:number) r(x) :- x = range(0, %s).', e.b), 'r') AS t(x int) WHERE x % 2 = 0) FROM edge e ORDER BY e.a;
+SELECT e.a, q.* FROM edge e, LATERAL (SELECT x % 2 AS odd, count(*) FROM reach r WHERE r.y = e.b + 1 GROUP BY 1) q ORDER BY 1, 2;
+SELECT string_agg(s, ',' ORDER BY s), count(DISTINCT y) FROM reach WHERE x = 3;
+EXPLAIN (COSTS OFF) SELECT s, count(*) FROM reach WHERE x % 2 = 0 GROUP BY s;
+EXPLAIN (COSTS OFF) SELECT x, y FROM reach WHERE y > 3 ORDER BY y DESC LIMIT 3;
+SELECT count(*) FROM gpucol.datalog('.decl repeated(a:number, b:number, s:symbol)', 'repeated') AS t(a int, b int, s text);
+SELECT b % 2, count(*) FROM gpucol.datalog('.decl repeated(a:number, b:number, s:symbol)', 'repeated') AS t(a int, b int, s text) GROUP BY 1;
+SELECT x % 2, count(*) FROM gpucol.datalog('.decl r(x:unsigned) r(1u). r(18446744073709551615u).', 'r') AS t(x int) GROUP BY 1;
+SELECT x % 2, count(*) FROM gpucol.datalog('.decl r(x:unsigned) r(1u). r(18446744073709551615u).', 'r') AS t(x numeric) GROUP BY 1 ORDER BY 1;
+SELECT x % 2, count(*) FROM gpucol.datalog('.decl edge(a:number, b:number) .decl r(x:number) r(x * 3000000000) :- edge(x, _).', 'r') AS t(x int) GROUP BY 1;
+SELECT count(*) FROM gpucol.datalog('.decl f(x:float) f(0.5). .decl r(x:number) r(as(x, number)) :- f(x).', 'r') AS t(x int);
+SELECT d, count(*) FROM gpucol.datalog('.decl r(x:symbol) r("2024-01-01"). r("2024-02-01").', 'r') AS t(d date) WHERE d > '2024-01-05' GROUP BY d;
+DROP VIEW reach;
+DROP TABLE repeated;
+
 -- records become text in tables
 CREATE SCHEMA datalog_language_into;
 SELECT * FROM gpucol.datalog_into('.type P = [x:number, y:symbol] .decl p(p:P) .output p p([1, "a"]). .comp C { .decl q(x:number) q(3). .output q } .init c = C', 'datalog_language_into');

@@ -114,5 +114,25 @@ SELECT reason(query) FROM (VALUES
 	('WITH RECURSIVE r(a, b) AS (SELECT src::numeric, since::TIMESTAMP FROM edge WHERE w > 8 UNION SELECT e.dst, e.since FROM r JOIN edge e ON e.src = r.a::int AND e.w > 7) SELECT * FROM r'),
 	('WITH RECURSIVE r(n) AS (SELECT 1 UNION SELECT u FROM r, edge e, unnest(ARRAY[e.dst, e.src]) u WHERE e.src = r.n AND e.w > 7) SELECT * FROM r')) v(query);
 
+-- rounds of few and of many rows, with nulls, texts and numerics, are put together for groups
+CREATE FUNCTION together(query text) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+	ours text;
+	theirs text;
+	plan json;
+BEGIN
+	EXECUTE 'EXPLAIN (FORMAT json) ' || query INTO plan;
+	EXECUTE 'SELECT string_agg(t::text, '';'' ORDER BY t::text) FROM (' || query || ') t' INTO ours;
+	SET LOCAL gpucol.enable_recursive = off;
+	EXECUTE 'SELECT string_agg(t::text, '';'' ORDER BY t::text) FROM (' || query || ') t' INTO theirs;
+	RETURN (ours = theirs) || ' ' || (plan::text ~ 'GpucolAgg') || ' ' || left(ours, 60);
+END $$;
+SELECT together('WITH RECURSIVE r(n, t, k) AS (SELECT 1, ''a''::text, 1::numeric UNION ALL SELECT n + 1, CASE WHEN n % 3 > 0 THEN left(t || n, 9) END, CASE WHEN n % 5 > 0 THEN (n % 7)::numeric END FROM r WHERE n < 3000) SELECT n % 4 AS g, count(*), count(t), count(k), max(t), sum(k), min(n) FROM r GROUP BY 1');
+SELECT together('WITH RECURSIVE r(n, d) AS (SELECT 1, 0 UNION ALL SELECT n * 2 % 1000 + i, d + 1 FROM r, generate_series(0, CASE d WHEN 3 THEN 700 WHEN 5 THEN 1 ELSE 0 END) i WHERE d < 40) SELECT d, count(*), sum(n::numeric) FROM r GROUP BY d');
+SELECT together('WITH RECURSIVE r(n) AS (SELECT NULL::int UNION ALL SELECT coalesce(n, 0) + 1 FROM r WHERE n IS NULL OR n < 1024) SELECT n % 1000 AS g, count(*), count(n) FROM r GROUP BY 1');
+SELECT together('WITH RECURSIVE r(n, t) AS (SELECT 1, repeat(''x'', 10) UNION ALL SELECT n + 1, repeat(chr(97 + n % 26), 5000) FROM r WHERE n < 1500) SELECT left(t, 1) AS g, count(*), sum(length(t)) FROM r GROUP BY 1');
+SELECT d.x, q.* FROM generate_series(1, 3) AS d(x), LATERAL (WITH RECURSIVE r(n) AS (SELECT d.x UNION ALL SELECT n + 1 FROM r WHERE n < 5) SELECT n % 2 AS odd, count(*) FROM r GROUP BY 1) q ORDER BY 1, 2;
+DROP FUNCTION together;
+
 SET client_min_messages = warning;
 DROP SCHEMA recursive_queries CASCADE;

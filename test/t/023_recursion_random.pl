@@ -247,9 +247,11 @@ for my $i (1 .. $programs)
 		push @rows, join("\n", sort split /\n/, $out) . $error;
 	}
 	# what a query above asks for, against the same over the function's rows
-	my $query = pick('count(*)', 'count(*), sum(x), min(y), max(x), avg(y), count(y)', 'x, count(*)', '*', '*') . " FROM gpucol.datalog(\$d\$$text\$d\$, '" . pick(qw(t u)) . "') AS t(x int8, y int8)"
-		. pick('', " WHERE x = $c", " WHERE $c = y", " WHERE x = $c AND y > $d", " WHERE x = $c AND y = $d", " WHERE y = $c OR x = $d");
-	$query .= ' GROUP BY x' if $query =~ /^x/;
+	my $what = pick('count(*)', 'count(*), sum(t.x), min(t.y), max(t.x), avg(t.y), count(t.y)', 't.x, count(*)', 't.x, count(DISTINCT t.y), max(t.y)', "t.x % 3, string_agg(t.y::text, ',' ORDER BY t.y)", 't.*', 't.*', 't.y, t.x');
+	my $query = "$what FROM " . pick('', '', 'f1 AS f, ') . "gpucol.datalog(\$d\$$text\$d\$, '" . pick(qw(t u)) . "') AS t(" . pick('x int8, y int8', 'x int8, y int8', 'x int, y int', 'x int, y numeric', 'x int2, y int8') . ')'
+		. pick('', " WHERE t.x = $c", " WHERE $c = t.y", " WHERE t.x = $c AND t.y > $d", " WHERE t.x = $c AND t.y = $d", " WHERE t.y = $c OR t.x = $d", ' WHERE t.x % 2 = t.y % 3', ' WHERE t.x < t.y', " WHERE t.y IN ($c, $d)");
+	$query .= ' GROUP BY 1' . pick('', '', ' HAVING count(*) > 1') if $what =~ /^t\.x[ ,]/;
+	$query .= ' ORDER BY 1, 2 LIMIT 3' if $what =~ /^t\.y/;
 	for my $above (qw(on off))
 	{
 		my (undef, $out, $error) = $node->psql('postgres', "SET gpucol.enable_recursive = $above; SELECT $query");

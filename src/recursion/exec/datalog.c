@@ -180,6 +180,49 @@ rescan_datalog(CustomScanState *node)
 	ExecScanReScan(&node->ss);
 }
 
+/* ---- batches ---- */
+
+void
+gpucol_datalog_node_restart(PlanState *planstate)
+{
+	const DatalogState *state = (const DatalogState *) planstate;
+	MemoryContext old = MemoryContextSwitchTo(planstate->state->es_query_cxt);
+
+	if (state->datalog != NULL || state->ended || planstate->chgParam != NULL)
+		ExecReScan(planstate);
+	MemoryContextSwitchTo(old);
+}
+
+bool
+gpucol_datalog_node_fetch(PlanState *planstate, GpucolRecBatch *batch)
+{
+	DatalogState *state = (DatalogState *) planstate;
+	bool		more;
+
+	if (planstate->instrument)
+		InstrStartNode(planstate->instrument);
+	if (state->datalog == NULL && !state->ended)
+		start_program(state);
+	more = !state->ended && gpucol_datalog_fetch_batch(state->datalog, batch);
+	if (!more)
+		end_program(state);
+	if (planstate->instrument)
+		InstrStopNode(planstate->instrument, more ? batch->nrows : 0);
+	return more;
+}
+
+Datum
+gpucol_datalog_node_datum(const PlanState *planstate, int column, int64 value)
+{
+	return gpucol_datalog_datum(((const DatalogState *) planstate)->datalog, column, value);
+}
+
+bool
+gpucol_datalog_node_in_place(const PlanState *planstate, int column)
+{
+	return gpucol_datalog_in_place(((const DatalogState *) planstate)->datalog, column);
+}
+
 /* ---- aggregates ---- */
 
 /* Add a value to the summary of its column. */
@@ -289,6 +332,13 @@ create_state(CustomScan *scan pg_attribute_unused())
 
 	state->css.methods = &exec_methods;
 	return (Node *) state;
+}
+
+bool
+gpucol_datalog_is_state(const PlanState *state)
+{
+	return IsA(state, CustomScanState) &&
+		((const CustomScanState *) state)->methods == &exec_methods;
 }
 
 const CustomScanMethods gpucol_datalog_scan_methods = {

@@ -18,7 +18,7 @@
  *
  * custom_exprs: the conditions, then the sort keys if there are any.  custom_plans:
  * the ordinary scan, which is never run: in a fallback the rows of GpucolRecursive
- * are read one by one.
+ * are read one by one.  Above gpucol.datalog, it is the GpucolDatalog that is read.
  *
  *-------------------------------------------------------------------------
  */
@@ -36,6 +36,7 @@
 
 #include "recursion/front/values.h"
 #include "exec/explain.h"
+#include "plan/wing.h"
 #include "recursion/exec/state.h"
 #include "exec/row_scan.h"
 #include "exec/topn_orders.h"
@@ -162,13 +163,20 @@ scan_begin(CustomScanState *node, EState *estate, int eflags)
 	int			plan_id = intVal(linitial(cscan->custom_private));
 	List	   *limit = lsecond(cscan->custom_private);
 
+	PlanState  *recursion;
+
 	gpucol_check_rights(linitial(cscan->custom_plans), eflags);
+	if (plan_id == GPUCOL_RECURSIVE_CHILD)
+	{
+		recursion = ExecInitNode(linitial(cscan->custom_plans), estate, eflags);
+		node->custom_ps = list_make1(recursion);
+	}
+	else
+		recursion = list_nth(estate->es_subplanstates, plan_id - 1);
 	state->rows.pushed = limit == NIL ? cscan->custom_exprs :
 		list_truncate(list_copy(cscan->custom_exprs),
 					  list_length(cscan->custom_exprs) - list_length(lthird(limit)));
-	gpucol_run_init_rows(&state->rows.exec, node,
-						 list_nth(estate->es_subplanstates, plan_id - 1),
-						 gpucol_recursive_source_open,
+	gpucol_run_init_rows(&state->rows.exec, node, recursion, gpucol_recursive_source_open,
 						 castNode(Var, column->expr)->varno, INDEX_VAR,
 						 GPUCOL_PROGRAM_SCAN, lower_scan);
 	state->rows.exec.checked = true;
@@ -393,7 +401,7 @@ next_batch(GpucolRowScan *scan)
 static void
 begin_plain(GpucolRowScan *scan)
 {
-	gpucol_recursive_restart(scan->exec.rows_of);
+	gpucol_recursive_source_restart(scan->exec.rows_of);
 }
 
 /* Its next row, copied into the scan slot. */
@@ -449,6 +457,8 @@ static void
 scan_end(CustomScanState *node)
 {
 	stop((RecursiveScanState *) node);
+	if (node->custom_ps != NIL)
+		ExecEndNode(linitial(node->custom_ps));
 }
 
 static void
@@ -456,6 +466,8 @@ scan_rescan(CustomScanState *node)
 {
 	stop((RecursiveScanState *) node);
 	ExecScanReScan(&node->ss);
+	if (node->custom_ps != NIL && node->ss.ps.chgParam != NULL)
+		UpdateChangedParamSet(linitial(node->custom_ps), node->ss.ps.chgParam);
 }
 
 /* The sort keys and the limit. */

@@ -7,29 +7,98 @@
  * A recursion has no segments; all of its rows are delta batches.  They are read
  * from the engine of the recursion as its rounds find them, and no row is formed.
  * Integers, dates and timestamps are the same 64-bit values on both sides and are
- * handed on in place; values of a dictionary are looked up.
+ * handed on in place; values of a dictionary are looked up.  The rows of a Datalog program
+ * are read in the same way.
  *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
 
 #include "executor/executor.h"
+#include "nodes/nodeFuncs.h"
 
 #include "columnar/row_batch.h"
 #include "recursion/front/values.h"
 #include "recursion/exec/state.h"
 
+/* How rows are read from one kind of node. */
+typedef struct RowsOps
+{
+	void		(*restart) (PlanState *node);
+	bool		(*fetch) (PlanState *node, GpucolRecBatch *batch);
+	Datum		(*datum) (const PlanState *node, int column, int64 value);
+
+	/* once a batch has been fetched: is a column's value that of its type as it is? */
+	bool		(*in_place) (const PlanState *node, int column);
+} RowsOps;
+
 typedef struct RecursiveSource
 {
 	GpucolSource base;
 	PlanState  *recursion;
+	const RowsOps *ops;
+	MemoryContext context;
+	bool		ended;			/* the node has no more batches */
+	bool		gathers;		/* all rows are wanted: small batches are put together */
 	GpucolRowBatch batch;
-	bool	   *in_place;		/* by column slot: both sides have one form */
+	bool	   *in_place;		/* by column slot: both sides have one form; NULL until
+								 * there is a batch */
 
 	/* the recursion's batch, and its part that is handed on */
 	GpucolRecBatch rows;
 	uint32		next;
 } RecursiveSource;
+
+static bool
+has_integers(const PlanState *recursion, int column)
+{
+	const CustomScan *scan = (const CustomScan *) recursion->plan;
+
+	return gpucol_rec_type_ordered(exprType((Node *) list_nth_node(TargetEntry, scan->custom_scan_tlist,
+																   column)->expr));
+}
+
+static const RowsOps recursion_ops = {
+	.restart = gpucol_recursive_restart,
+	.fetch = gpucol_recursive_fetch,
+	.datum = gpucol_recursive_datum,
+	.in_place = has_integers,
+};
+
+static const RowsOps datalog_ops = {
+	.restart = gpucol_datalog_node_restart,
+	.fetch = gpucol_datalog_node_fetch,
+	.datum = gpucol_datalog_node_datum,
+	.in_place = gpucol_datalog_node_in_place,
+};
+
+static const RowsOps *
+ops_of(const PlanState *node)
+{
+	return gpucol_datalog_is_state(node) ? &datalog_ops : &recursion_ops;
+}
+
+void
+gpucol_recursive_source_restart(PlanState *recursion)
+{
+	ops_of(recursion)->restart(recursion);
+}
+
+/* The next batch of the node; false at the end. */
+static bool
+fetch(RecursiveSource *source)
+{
+	if (!source->ops->fetch(source->recursion, &source->rows))
+		return false;
+	if (source->in_place != NULL)
+		return true;
+	source->in_place = MemoryContextAllocZero(source->context,
+											  Max(source->base.ncolumns, 1) * sizeof(bool));
+	for (int c = 0; c < source->base.ncolumns; c++)
+		source->in_place[c] = source->batch.maps[c].kind == GPUCOL_KIND_INT &&
+			source->ops->in_place(source->recursion, source->batch.columns[c].attnum - 1);
+	return true;
+}
 
 /* Null bytes of n rows as bits; NULL if there are none. */
 static uint32 *
@@ -72,10 +141,69 @@ fill_column(RecursiveSource *source, int c, uint32 n)
 		if (source->in_place[c])
 			column->values[i] = values[i];
 		else if (!gpucol_row_batch_put(&source->batch, c, i,
-									   gpucol_recursive_datum(source->recursion, at, values[i])))
+									   source->ops->datum(source->recursion, at, values[i])))
 			return false;
 	}
 	return true;
+}
+
+/* Append the next n rows to columns that have room for GPUCOL_ROW_BATCH_ROWS. */
+static bool
+append_rows(RecursiveSource *source, uint32 n)
+{
+	GpucolRowBatch *batch = &source->batch;
+
+	for (int c = 0; c < batch->ncolumns; c++)
+	{
+		int			at = batch->columns[c].attnum - 1;
+		const int64 *values = (const int64 *) source->rows.columns[at] + source->next;
+		const uint8 *nulls = source->rows.nulls[at];
+
+		for (uint32 i = 0; i < n; i++)
+		{
+			uint32		row = batch->nrows + i;
+
+			if (nulls != NULL && nulls[source->next + i])
+				gpucol_row_batch_put_null(batch, c, row);
+			else if (source->in_place[c])
+				batch->batch[c].values[row] = values[i];
+			else if (!gpucol_row_batch_put(batch, c, row,
+										   source->ops->datum(source->recursion, at, values[i])))
+				return false;
+		}
+	}
+	return true;
+}
+
+/* A batch with so many bytes is not added to. */
+#define MOST_BYTES	((Size) 1024 * 1024)
+
+/* So few rows of one round are put together with those of the next. */
+#define FEW_ROWS	(GPUCOL_ROW_BATCH_ROWS / 4)
+
+/* Put the rows of this round and the next ones together while each has few. */
+static bool
+gather_rows(RecursiveSource *source)
+{
+	GpucolRowBatch *batch = &source->batch;
+	uint32		n = source->rows.nrows - source->next;
+	bool		fits = true;
+
+	gpucol_row_batch_start(batch);
+	while (fits && n <= FEW_ROWS && batch->nrows + n <= GPUCOL_ROW_BATCH_ROWS)
+	{
+		MemoryContext old = MemoryContextSwitchTo(batch->context);
+
+		fits = append_rows(source, n);
+		MemoryContextSwitchTo(old);
+		batch->nrows += n;
+		source->next = 0;
+		source->ended = !fetch(source);
+		n = source->rows.nrows = source->ended ? 0 : source->rows.nrows;
+		if (source->ended || MemoryContextMemAllocated(batch->context, false) > MOST_BYTES)
+			break;
+	}
+	return fits;
 }
 
 static GpucolStatus
@@ -90,13 +218,18 @@ next_rows(GpucolSource *base, GpucolDelta *out)
 	while (source->next >= source->rows.nrows)
 	{
 		source->next = 0;
-		if (!gpucol_recursive_fetch(source->recursion, &source->rows))
+		if (source->ended || !fetch(source))
 		{
 			source->rows.nrows = 0;
 			return GPUCOL_END;
 		}
 	}
 	n = Min(source->rows.nrows - source->next, GPUCOL_ROW_BATCH_ROWS);
+	if (source->gathers && n <= FEW_ROWS)
+	{
+		fits = gather_rows(source);
+		return gpucol_row_batch_show(&source->batch, fits, out);
+	}
 	old = MemoryContextSwitchTo(source->batch.context);
 	for (int c = 0; c < base->ncolumns && fits; c++)
 		fits = fill_column(source, c, n);
@@ -111,8 +244,9 @@ rescan(GpucolSource *base)
 {
 	RecursiveSource *source = (RecursiveSource *) base;
 
-	gpucol_recursive_restart(source->recursion);
+	source->ops->restart(source->recursion);
 	source->next = source->rows.nrows = 0;
+	source->ended = false;
 }
 
 static const GpucolSourceOps source_ops = {
@@ -136,10 +270,18 @@ gpucol_recursive_source_open(PlanState *recursion, TupleDesc desc,
 	source->base.max_window_rows = GPUCOL_PAGE_ROWS;
 	source->recursion = recursion;
 	gpucol_row_batch_init(&source->batch, desc, columns, ncolumns, "gpucol recursion batch");
-	source->in_place = palloc0(Max(ncolumns, 1) * sizeof(bool));
-	for (int c = 0; c < ncolumns; c++)
-		source->in_place[c] = source->batch.maps[c].kind == GPUCOL_KIND_INT &&
-			gpucol_rec_type_ordered(TupleDescAttr(desc, columns[c].attnum - 1)->atttypid);
-	gpucol_recursive_restart(recursion);
+	source->ops = ops_of(recursion);
+	source->context = CurrentMemoryContext;
+	source->ops->restart(recursion);
 	return &source->base;
+}
+
+GpucolSource *
+gpucol_recursive_source_open_all(PlanState *recursion, TupleDesc desc,
+								 const GpucolProgramColumn *columns, int ncolumns)
+{
+	GpucolSource *source = gpucol_recursive_source_open(recursion, desc, columns, ncolumns);
+
+	((RecursiveSource *) source)->gathers = true;
+	return source;
 }

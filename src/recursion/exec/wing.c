@@ -20,7 +20,8 @@ is_scan(const CustomPath *path)
 }
 
 static const GpucolRecursionWing wing = {
-	.find = gpucol_recursive_find,
+	.find = gpucol_recursive_find_rows,
+	.child = gpucol_datalog_batches,
 	.conditions = gpucol_recursive_conditions,
 	.add_agg = gpucol_recursive_add_agg,
 	.is_scan = is_scan,
@@ -28,7 +29,7 @@ static const GpucolRecursionWing wing = {
 	.scan_pushes_all = gpucol_recursive_scan_pushes_all,
 	.scan_limit = gpucol_recursive_scan_limit,
 	.is_scan_state = gpucol_recursive_scan_is_state,
-	.open_rows = gpucol_recursive_source_open,
+	.open_rows = gpucol_recursive_source_open_all,
 };
 
 void

@@ -39,6 +39,15 @@ extern bool gpucol_datalog_all_asked(const GpucolDatalog *datalog);
 extern bool gpucol_datalog_fetch(GpucolDatalog *datalog, Datum *values);
 
 /*
+ * In the place of rows: the next batch of them, none of which has a value without place in its
+ * column; the value of one of its columns, in the current memory context; and whether it is
+ * that of the column's type as it is.
+ */
+extern bool gpucol_datalog_fetch_batch(GpucolDatalog *datalog, GpucolRecBatch *batch);
+extern Datum gpucol_datalog_datum(GpucolDatalog *datalog, int column, int64 value);
+extern bool gpucol_datalog_in_place(const GpucolDatalog *datalog, int column);
+
+/*
  * Before any row is fetched: the number of rows, and a summary of each column with want[i],
  * without forming rows; the errors of values that have no place in their column are raised.
  * False: rows have to be formed to know.

@@ -29,6 +29,7 @@
 #include "recursion/front/demand.h"
 #include "recursion/front/functors.h"
 #include "recursion/front/input.h"
+#include "recursion/front/output.h"
 #include "recursion/front/ranges.h"
 #include "recursion/front/records.h"
 #include "recursion/front/run.h"
@@ -50,20 +51,9 @@ typedef struct Execution
 	MemoryContext context;		/* of the program and all that it needs, */
 	GpucolRecursionMemory *memory;	/* which is counted there */
 	GpucolRecursion *recursion;
+	bool		narrow;			/* all values of all relations, as the engine has them, have
+								 * 32 bits */
 } Execution;
-
-/* How the values of one result column are made. */
-typedef struct OutputColumn
-{
-	DatalogType type;
-	Oid			target;
-	int32		typmod;
-	FmgrInfo	input;			/* of the target type, where bytes differ */
-	Oid			ioparam;
-	bool		by_text;
-	const char *table;			/* that is made for the relation, or NULL: the caller
-								 * has chosen the target */
-} OutputColumn;
 
 /* ---- running a program ---- */
 
@@ -99,6 +89,29 @@ read_inputs(Execution *execution)
 	}
 	SPI_finish();
 	return inputs;
+}
+
+static bool
+is_narrow(int64 value)
+{
+	return value >= PG_INT32_MIN && value <= PG_INT32_MAX;
+}
+
+/*
+ * Does a plan only hand values on, and has no constant of more than 32 bits?  Then no
+ * relation has a value that its inputs and facts have not.
+ */
+static bool
+hands_on_narrow(const GpucolRecPlan *plan)
+{
+	for (uint32 i = 0; i < plan->nsteps; i++)
+		if (plan->steps[i].kind == GPUCOL_REC_COMPUTE || plan->steps[i].kind == GPUCOL_REC_AGGREGATE ||
+			plan->steps[i].kind == GPUCOL_REC_EXPAND)
+			return false;
+	for (uint32 i = 0; i < plan->nconstants; i++)
+		if (!is_narrow(plan->constants[i].value))
+			return false;
+	return true;
 }
 
 /* Hand an input to the engine, and forget it. */
@@ -148,6 +161,7 @@ load_facts(Execution *execution)
 			values[c] = expr->type == DATALOG_SYMBOL ?
 				symbol_code(execution->store.symbols, expr->name) : expr->value;
 			columns[c] = &values[c];
+			execution->narrow &= is_narrow(values[c]);
 		}
 		gpucol_recursion_load(execution->recursion,
 							  clause->head->relation->number, 1, columns, NULL);
@@ -235,6 +249,9 @@ start(Execution *execution)
 	error_context_stack = callback.previous;
 	if (message_level_is_interesting(DEBUG1))
 		show_rules(execution, plan);
+	execution->narrow = hands_on_narrow(plan);
+	foreach(lc, inputs)
+		execution->narrow &= !((GpucolDatalogInput *) lfirst(lc))->wide;
 	execution->recursion = gpucol_recursion_start(plan, execution->memory, compute_host, NULL,
 												  execution);
 	foreach(lc, inputs)
@@ -286,116 +303,10 @@ next_rows(Execution *execution, const DatalogRelation *relation, GpucolRecBatch 
 
 /* ---- results ---- */
 
-static Oid
-base_type(DatalogType type)
-{
-	switch (type)
-	{
-		case DATALOG_FLOAT:
-			return FLOAT8OID;
-		case DATALOG_NUMBER:
-		case DATALOG_UNSIGNED:
-		case DATALOG_UNKNOWN:
-			return INT8OID;
-		default:
-			return TEXTOID;
-	}
-}
-
-static void
-open_column(OutputColumn *column, DatalogType type, Oid target, int32 typmod,
-			const char *table)
-{
-	Oid			function;
-
-	column->table = table;
-	column->type = type;
-	column->target = target;
-	column->typmod = typmod;
-	column->by_text = type >= DATALOG_RECORD || (target != base_type(type) && target != INT4OID);
-	if (target == INT4OID && base_type(type) != INT8OID)
-		column->by_text = true;
-	if (column->by_text)
-	{
-		getTypeInputInfo(target, &function, &column->ioparam);
-		fmgr_info(function, &column->input);
-	}
-}
-
-/* The value as text, for types that read it that way. */
-static char *
-value_text(const Execution *execution, const OutputColumn *column, int64 value)
-{
-	StringInfoData record;
-	uint32		len;
-	double		real;
-
-	switch (column->type)
-	{
-		case DATALOG_SYMBOL:
-			return unconstify(char *, gpucol_symbols_get(execution->store.symbols,
-														 value, &len));
-		case DATALOG_FLOAT:
-			memcpy(&real, &value, sizeof(real));
-			return DatumGetCString(DirectFunctionCall1(float8out,
-													   Float8GetDatum(real)));
-		case DATALOG_UNSIGNED:
-			return psprintf(UINT64_FORMAT, (uint64) value);
-		case DATALOG_NUMBER:
-		case DATALOG_UNKNOWN:
-			return psprintf(INT64_FORMAT, value);
-		default:
-			initStringInfo(&record);
-			gpucol_datalog_print_record(&record, execution->program, &execution->store, column->type,
-										value);
-			return record.data;
-	}
-}
-
-/* The error of an unsigned value from 2^63 on; the tables made here have bigint. */
-pg_noreturn static void
-report_unsigned(const OutputColumn *column, int64 value)
-{
-	ereport(ERROR,
-			(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
-			 errmsg("bigint out of range"),
-			 errdetail("The value is " UINT64_FORMAT ".", (uint64) value),
-			 column->table == NULL ? errhint("Give the column the type numeric.") :
-			 errhint("Create table \"%s\" from gpucol.datalog(program, '%s'), whose column list may give the column the type numeric.",
-					 column->table, column->table)));
-}
-
 static Datum
-make_datum(const Execution *execution, OutputColumn *column, int64 value)
+make_value(const Execution *execution, DatalogOutputColumn *column, int64 value)
 {
-	const char *data;
-	uint32		len;
-	double		real;
-
-	if (column->by_text)
-		return InputFunctionCall(&column->input,
-								 value_text(execution, column, value),
-								 column->ioparam, column->typmod);
-	if (column->type == DATALOG_SYMBOL)
-	{
-		data = gpucol_symbols_get(execution->store.symbols, value, &len);
-		return PointerGetDatum(cstring_to_text_with_len(data, len));
-	}
-	if (column->type == DATALOG_FLOAT)
-	{
-		memcpy(&real, &value, sizeof(real));
-		return Float8GetDatum(real);
-	}
-	if (column->type == DATALOG_UNSIGNED && value < 0)
-		report_unsigned(column, value);
-	if (column->target == INT8OID)
-		return Int64GetDatum(value);
-	if (value < PG_INT32_MIN || value > PG_INT32_MAX)
-		ereport(ERROR,
-				(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
-				 errmsg("integer out of range"),
-				 errhint("Give the column the type bigint.")));
-	return Int32GetDatum((int32) value);
+	return gpucol_datalog_datum_of(execution->program, &execution->store, column, value);
 }
 
 /* Where rows of results go. */
@@ -404,7 +315,7 @@ typedef void (*RowSink) (void *context, Datum *values, bool *nulls);
 /* Send all rows of a relation to a sink; their number. */
 static uint64
 send_rows(Execution *execution, DatalogRelation *relation,
-		  OutputColumn *columns, RowSink sink, void *context)
+		  DatalogOutputColumn *columns, RowSink sink, void *context)
 {
 	MemoryContext row_context = AllocSetContextCreate(CurrentMemoryContext,
 													  "gpucol datalog row",
@@ -422,8 +333,7 @@ send_rows(Execution *execution, DatalogRelation *relation,
 			MemoryContext old = MemoryContextSwitchTo(row_context);
 
 			for (c = 0; c < relation->arity; c++)
-				values[c] = make_datum(execution, &columns[c],
-									   batch.columns[c][row]);
+				values[c] = make_value(execution, &columns[c], batch.columns[c][row]);
 			sink(context, values, nulls);
 			MemoryContextSwitchTo(old);
 			MemoryContextReset(row_context);
@@ -461,7 +371,7 @@ struct GpucolDatalog
 {
 	Execution	execution;
 	DatalogRelation *relation;	/* that is read */
-	OutputColumn columns[GPUCOL_REC_MAX_ARITY];
+	DatalogOutputColumn columns[GPUCOL_REC_MAX_ARITY];
 	bool		all_asked;
 	GpucolRecBatch batch;
 	uint32		row;			/* of it, the next */
@@ -469,7 +379,7 @@ struct GpucolDatalog
 
 /* The constant of a condition for a column, or NULL: its values are compared otherwise. */
 static DatalogExpr *
-asked_value(const OutputColumn *column, const GpucolDatalogCondition *condition)
+asked_value(const DatalogOutputColumn *column, const GpucolDatalogCondition *condition)
 {
 	DatalogExpr *expr = palloc0(sizeof(DatalogExpr));
 
@@ -548,7 +458,7 @@ gpucol_datalog_open(const char *program, const char *output, TupleDesc desc, int
 		((DatalogRelation *) lfirst(lc))->output = false;
 	relation->needed = relation->output = true;
 	for (int c = 0; c < relation->arity; c++)
-		open_column(&datalog->columns[c], relation->attributes[c].type,
+		gpucol_datalog_open_column(&datalog->columns[c], relation->attributes[c].type,
 					TupleDescAttr(desc, c)->atttypid, TupleDescAttr(desc, c)->atttypmod, NULL);
 	datalog->all_asked = true;
 	ask_for(datalog, nconditions, conditions);
@@ -563,6 +473,50 @@ bool
 gpucol_datalog_all_asked(const GpucolDatalog *datalog)
 {
 	return datalog->all_asked;
+}
+
+/* Has every value of the column a place in its type? */
+static bool
+takes_all(const Execution *execution, const DatalogOutputColumn *column)
+{
+	return column->type == DATALOG_SYMBOL || column->type == DATALOG_FLOAT ||
+		(column->type != DATALOG_UNSIGNED &&
+		 (column->target == INT8OID || execution->narrow));
+}
+
+bool
+gpucol_datalog_fetch_batch(GpucolDatalog *datalog, GpucolRecBatch *batch)
+{
+	const Execution *execution = &datalog->execution;
+	MemoryContext old = MemoryContextSwitchTo(execution->context);
+	bool		more = next_rows(&datalog->execution, datalog->relation, batch);
+
+	for (int c = 0; more && c < datalog->relation->arity; c++)
+	{
+		DatalogOutputColumn *column = &datalog->columns[c];
+
+		if (column->by_text || takes_all(execution, column))
+			continue;
+		for (uint32 row = 0; row < batch->nrows; row++)
+			if (!is_narrow(batch->columns[c][row]) || batch->columns[c][row] < 0)
+				(void) make_value(execution, column, batch->columns[c][row]);
+	}
+	MemoryContextSwitchTo(old);
+	return more;
+}
+
+Datum
+gpucol_datalog_datum(GpucolDatalog *datalog, int column, int64 value)
+{
+	return make_value(&datalog->execution, &datalog->columns[column], value);
+}
+
+bool
+gpucol_datalog_in_place(const GpucolDatalog *datalog, int column)
+{
+	const DatalogOutputColumn *of = &datalog->columns[column];
+
+	return !of->by_text && of->type != DATALOG_SYMBOL && of->type != DATALOG_FLOAT;
 }
 
 bool
@@ -582,18 +536,10 @@ gpucol_datalog_fetch(GpucolDatalog *datalog, Datum *values)
 		}
 	}
 	for (int c = 0; c < datalog->relation->arity; c++)
-		values[c] = make_datum(&datalog->execution, &datalog->columns[c],
+		values[c] = make_value(&datalog->execution, &datalog->columns[c],
 							   datalog->batch.columns[c][datalog->row]);
 	datalog->row++;
 	return true;
-}
-
-/* Has every value of the column a place in its type, whatever it is? */
-static bool
-takes_all(const OutputColumn *column)
-{
-	return column->type == DATALOG_SYMBOL || column->type == DATALOG_FLOAT ||
-		(column->type != DATALOG_UNSIGNED && column->target == INT8OID);
 }
 
 bool
@@ -610,7 +556,7 @@ gpucol_datalog_summarise(GpucolDatalog *datalog, const bool *want, uint64 *nrows
 	{
 		if (datalog->columns[c].by_text)
 			return false;
-		needed[c] = want[c] || !takes_all(&datalog->columns[c]);
+		needed[c] = want[c] || !takes_all(&datalog->execution, &datalog->columns[c]);
 	}
 	old = MemoryContextSwitchTo(datalog->execution.context);
 	error_context_stack = &callback;
@@ -618,10 +564,10 @@ gpucol_datalog_summarise(GpucolDatalog *datalog, const bool *want, uint64 *nrows
 										needed, columns);
 	error_context_stack = callback.previous;
 	for (int c = 0; c < datalog->relation->arity; c++)
-		if (!takes_all(&datalog->columns[c]) && columns[c].count > 0)
+		if (!takes_all(&datalog->execution, &datalog->columns[c]) && columns[c].count > 0)
 		{
-			(void) make_datum(&datalog->execution, &datalog->columns[c], columns[c].min);
-			(void) make_datum(&datalog->execution, &datalog->columns[c], columns[c].max);
+			(void) make_value(&datalog->execution, &datalog->columns[c], columns[c].min);
+			(void) make_value(&datalog->execution, &datalog->columns[c], columns[c].max);
 		}
 	MemoryContextSwitchTo(old);
 	return true;
@@ -780,7 +726,7 @@ open_created(const DatalogRelation *relation, const char *schema)
 static uint64
 fill_table(Execution *execution, DatalogRelation *relation, const char *schema)
 {
-	OutputColumn columns[GPUCOL_REC_MAX_ARITY];
+	DatalogOutputColumn columns[GPUCOL_REC_MAX_ARITY];
 	Filling		filling = {0};
 	uint64		nrows;
 	int			c;
@@ -792,8 +738,8 @@ fill_table(Execution *execution, DatalogRelation *relation, const char *schema)
 	filling.command = GetCurrentCommandId(true);
 	filling.context = CurrentMemoryContext;
 	for (c = 0; c < relation->arity; c++)
-		open_column(&columns[c], relation->attributes[c].type,
-					base_type(relation->attributes[c].type), -1, relation->name);
+		gpucol_datalog_open_column(&columns[c], relation->attributes[c].type,
+					gpucol_datalog_base_type(relation->attributes[c].type), -1, relation->name);
 	nrows = send_rows(execution, relation, columns, insert_row, &filling);
 	flush_rows(&filling);
 	for (i = 0; i < filling.nslots; i++)

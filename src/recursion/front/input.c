@@ -3,8 +3,8 @@
  * input.c
  *	  Input relations of datalog programs, read from tables and views.
  *
- * Columns are taken by position, of wider tables by name, and cast to the type
- * of the attribute by PostgreSQL itself.  The rows stay in memory until the plan is made, because
+ * Columns are taken by position, of wider tables by name, and but for integers cast to the
+ * type of the attribute by PostgreSQL itself.  The rows stay in memory until the plan is made, because
  * their number and distinct values decide the join orders.
  *
  *-------------------------------------------------------------------------
@@ -26,10 +26,20 @@
 #include "recursion/front/input.h"
 #include "kernel/recursion_values.h"
 
-/* Rows that are fetched at a time: few at first, then as many as take about so much. */
-#define FIRST_ROWS		100
-#define MOST_ROWS		10000
-#define FETCH_BYTES		((Size) 1024 * 1024)
+/* Rows between two looks at the limit of memory. */
+#define POLL_ROWS	4096
+
+/* Takes the rows of a table over, as the executor delivers them. */
+typedef struct InputReceiver
+{
+	DestReceiver pub;
+	const DatalogProgram *program;
+	GpucolDatalogInput *input;
+	GpucolSymbols *symbols;
+	hyperLogLogState *counters; /* of distinct values, by column, and of rows */
+	MemoryContext context;		/* of the columns */
+	Oid		   *types;			/* by column, below domains */
+} InputReceiver;
 
 /*
  * The table or view of a relation: its name as written, else in lower case.  Invalid where
@@ -57,7 +67,7 @@ find_table(const DatalogProgram *program, const DatalogRelation *relation)
 	return relid;
 }
 
-/* Can a column be read as a datalog type?  The cast to write, then. */
+/* Can a column be read as a datalog type?  The cast to write, then: none for integers. */
 static const char *
 cast_of(Oid column_type, DatalogType type)
 {
@@ -69,15 +79,15 @@ cast_of(Oid column_type, DatalogType type)
 		case DATALOG_UNSIGNED:
 			if (base == INT2OID || base == INT4OID || base == INT8OID ||
 				base == OIDOID)
-				return "pg_catalog.int8";
+				return "";
 			return NULL;
 		case DATALOG_FLOAT:
 			if (base == INT2OID || base == INT4OID || base == INT8OID ||
 				base == FLOAT4OID || base == FLOAT8OID || base == NUMERICOID)
-				return "pg_catalog.float8";
+				return "::pg_catalog.float8";
 			return NULL;
 		case DATALOG_SYMBOL:
-			return "pg_catalog.text";
+			return "::pg_catalog.text";
 		default:
 			return NULL;
 	}
@@ -156,112 +166,141 @@ build_query(const DatalogProgram *program, const DatalogRelation *relation,
 								 NameStr(columns[i]->attname), relation->name,
 								 format_type_be(columns[i]->atttypid),
 								 gpucol_datalog_type_name(relation->attributes[i].type));
-		appendStringInfo(&query, "%s%s::%s", i > 0 ? ", " : "",
+		appendStringInfo(&query, "%s%s%s", i > 0 ? ", " : "",
 						 quote_identifier(NameStr(columns[i]->attname)), cast);
 	}
 	appendStringInfo(&query, " FROM %s",
 					 quote_qualified_identifier(get_namespace_name(RelationGetNamespace(rel)),
 												RelationGetRelationName(rel)));
 	for (int i = 0; relation->skip_nulls && i < relation->arity; i++)
-		appendStringInfo(&query, "%s (%s::%s) IS NOT NULL", i > 0 ? " AND" : " WHERE",
+		appendStringInfo(&query, "%s (%s%s) IS NOT NULL", i > 0 ? " AND" : " WHERE",
 						 quote_identifier(NameStr(columns[i]->attname)),
 						 cast_of(columns[i]->atttypid, relation->attributes[i].type));
 	relation_close(rel, AccessShareLock);
 	return query.data;
 }
 
-/* Value of one field as the engine takes it. */
+/* The code of a text. */
 static int64
-to_value(const DatalogProgram *program, const DatalogRelation *relation,
-		 DatalogType type, Datum datum, GpucolSymbols *symbols)
+text_code(Datum datum, GpucolSymbols *symbols)
+{
+	struct varlena *given = (struct varlena *) DatumGetPointer(datum);
+	struct varlena *text = pg_detoast_datum_packed(given);
+	int64		code = gpucol_symbols_code(symbols, VARDATA_ANY(text), VARSIZE_ANY_EXHDR(text));
+
+	if (text != given)
+		pfree(text);
+	return code;
+}
+
+static int64
+integer_value(Datum datum, Oid type)
 {
 	switch (type)
 	{
-		case DATALOG_SYMBOL:
-			{
-				struct varlena *text = pg_detoast_datum_packed((struct varlena *)
-															   DatumGetPointer(datum));
-
-				return gpucol_symbols_code(symbols, VARDATA_ANY(text),
-										   VARSIZE_ANY_EXHDR(text));
-			}
-		case DATALOG_FLOAT:
-			return gpucol_rec_bits(DatumGetFloat8(datum));
-		case DATALOG_UNSIGNED:
-			if (DatumGetInt64(datum) < 0)
-				gpucol_datalog_error(program->text, relation->position,
-									 ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE, NULL,
-									 "\"%s\" holds %lld, which is not unsigned",
-									 relation->name,
-									 (long long) DatumGetInt64(datum));
-			return DatumGetInt64(datum);
+		case INT2OID:
+			return DatumGetInt16(datum);
+		case INT4OID:
+			return DatumGetInt32(datum);
+		case OIDOID:
+			return DatumGetObjectId(datum);
 		default:
 			return DatumGetInt64(datum);
 	}
 }
 
-/* Make room for n more rows. */
-static void
-reserve(GpucolDatalogInput *input, uint64 n, MemoryContext context,
-		GpucolRecursionMemory *memory)
+/* Value of one field as the engine takes it. */
+static int64
+to_value(const InputReceiver *receiver, int column, Datum datum)
 {
-	int			c;
+	const DatalogRelation *relation = receiver->input->relation;
+	int64		value;
 
-	if (input->nrows + n <= input->allocated)
-		return;
+	switch (relation->attributes[column].type)
+	{
+		case DATALOG_SYMBOL:
+			return text_code(datum, receiver->symbols);
+		case DATALOG_FLOAT:
+			return gpucol_rec_bits(DatumGetFloat8(datum));
+		case DATALOG_UNSIGNED:
+			value = integer_value(datum, receiver->types[column]);
+			if (value < 0)
+				gpucol_datalog_error(receiver->program->text, relation->position,
+									 ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE, NULL,
+									 "\"%s\" holds %lld, which is not unsigned",
+									 relation->name, (long long) value);
+			return value;
+		default:
+			return integer_value(datum, receiver->types[column]);
+	}
+}
+
+/* Make room for more rows. */
+static void
+reserve(GpucolDatalogInput *input, MemoryContext context, GpucolRecursionMemory *memory)
+{
+	uint64		rows = Max(input->allocated * 2, 1024);
+
 	gpucol_recursion_count(memory, sizeof(int64) * input->relation->arity *
-						   (Max(input->nrows + n, input->allocated * 2) - input->allocated));
-	input->allocated = Max(input->nrows + n, input->allocated * 2);
-	for (c = 0; c < input->relation->arity; c++)
+						   (rows - input->allocated));
+	input->allocated = rows;
+	for (int c = 0; c < input->relation->arity; c++)
 		if (input->columns[c] == NULL)
-			input->columns[c] = MemoryContextAllocHuge(context, sizeof(int64) *
-													   input->allocated);
+			input->columns[c] = MemoryContextAllocHuge(context, sizeof(int64) * rows);
 		else
-			input->columns[c] = repalloc_huge(input->columns[c], sizeof(int64) *
-											  input->allocated);
+			input->columns[c] = repalloc_huge(input->columns[c], sizeof(int64) * rows);
 }
 
-/* Take over what SPI fetched. */
-static void
-take_rows(const DatalogProgram *program, GpucolDatalogInput *input,
-		  GpucolSymbols *symbols, hyperLogLogState *counters)
+/* DestReceiver: take a row over. */
+static bool
+receive_row(TupleTableSlot *slot, DestReceiver *self)
 {
+	InputReceiver *receiver = (InputReceiver *) self;
+	GpucolDatalogInput *input = receiver->input;
 	DatalogRelation *relation = input->relation;
-	TupleDesc	desc = SPI_tuptable->tupdesc;
-	uint64		row;
-	int			c;
+	uint32		row = 0;
 
-	for (row = 0; row < SPI_processed; row++)
-		for (c = 0; c < relation->arity; c++)
-		{
-			bool		isnull;
-			Datum		datum = SPI_getbinval(SPI_tuptable->vals[row], desc,
-											  c + 1, &isnull);
-			int64		value;
+	if (input->nrows == input->allocated)
+		reserve(input, receiver->context, receiver->program->memory);
+	slot_getallattrs(slot);
+	for (int c = 0; c < relation->arity; c++)
+	{
+		int64		value;
+		uint32		hash;
 
-			if (isnull)
-				gpucol_datalog_error(program->text, relation->position,
-									 ERRCODE_NULL_VALUE_NOT_ALLOWED,
-									 "Datalog has no null; .input R(nulls=\"skip\") or a view leaves such rows out.",
-									 "column %d of \"%s\" holds a null",
-									 c + 1, relation->name);
-			value = to_value(program, relation, relation->attributes[c].type,
-							 datum, symbols);
-			input->columns[c][input->nrows + row] = value;
-			addHyperLogLog(&counters[c],
-						   DatumGetUInt32(hash_uint32((uint32) value ^
-													  (uint32) (value >> 32))));
-		}
-	input->nrows += SPI_processed;
+		if (slot->tts_isnull[c])
+			gpucol_datalog_error(receiver->program->text, relation->position,
+								 ERRCODE_NULL_VALUE_NOT_ALLOWED,
+								 "Datalog has no null; .input R(nulls=\"skip\") or a view leaves such rows out.",
+								 "column %d of \"%s\" holds a null",
+								 c + 1, relation->name);
+		value = to_value(receiver, c, slot->tts_values[c]);
+		if (value < PG_INT32_MIN || value > PG_INT32_MAX)
+			input->wide = true;
+		input->columns[c][input->nrows] = value;
+		hash = DatumGetUInt32(hash_uint32((uint32) value ^ (uint32) (value >> 32)));
+		addHyperLogLog(&receiver->counters[c], hash);
+		row = c == 0 ? hash : murmurhash32(hash_combine(row, hash));
+	}
+	addHyperLogLog(&receiver->counters[relation->arity], row);
+	if (++input->nrows % POLL_ROWS == 0)
+		gpucol_datalog_poll(receiver->program);
+	return true;
 }
 
-/* Rows to fetch next, after so many took so many bytes. */
-static long
-next_fetch(uint64 rows, Size bytes)
+static void
+start_rows(DestReceiver *self, int operation pg_attribute_unused(), TupleDesc desc)
 {
-	uint64		fit = rows * FETCH_BYTES / Max(bytes, 1);
+	InputReceiver *receiver = (InputReceiver *) self;
 
-	return (long) Max(1, Min(fit, MOST_ROWS));
+	receiver->types = palloc(sizeof(Oid) * (desc->natts + 1));
+	for (int c = 0; c < desc->natts; c++)
+		receiver->types[c] = getBaseType(TupleDescAttr(desc, c)->atttypid);
+}
+
+static void
+end_rows(DestReceiver *self pg_attribute_unused())
+{
 }
 
 /* Read all rows of a table. */
@@ -269,25 +308,20 @@ static void
 read_table(const DatalogProgram *program, GpucolDatalogInput *input, Oid relid,
 		   GpucolSymbols *symbols, hyperLogLogState *counters, MemoryContext context)
 {
+	InputReceiver receiver = {
+		.pub = {.receiveSlot = receive_row,.rStartup = start_rows,.rShutdown = end_rows,
+		.rDestroy = end_rows,.mydest = DestTuplestore},
+		.program = program,.input = input,.symbols = symbols,.counters = counters,
+		.context = context
+	};
+	SPIExecuteOptions options = {.read_only = true,.dest = &receiver.pub};
 	char	   *query = build_query(program, input->relation, relid);
-	long		fetch = FIRST_ROWS;
-	Portal		portal;
 
-	portal = SPI_cursor_open_with_args(NULL, query, 0, NULL, NULL, NULL, true,
-									   CURSOR_OPT_NO_SCROLL);
-	for (;;)
-	{
-		SPI_cursor_fetch(portal, true, fetch);
-		if (SPI_processed == 0)
-			break;
-		reserve(input, SPI_processed, context, program->memory);
-		take_rows(program, input, symbols, counters);
-		fetch = next_fetch(SPI_processed,
-						   MemoryContextMemAllocated(SPI_tuptable->tuptabcxt, true));
-		SPI_freetuptable(SPI_tuptable);
-		gpucol_datalog_poll(program);
-	}
-	SPI_cursor_close(portal);
+	if (SPI_execute_extended(query, &options) != SPI_OK_SELECT)
+		ereport(ERROR,
+				(errcode(ERRCODE_INTERNAL_ERROR),
+				 errmsg("could not read relation \"%s\"", input->relation->name)));
+	pfree(query);
 }
 
 GpucolDatalogInput *
@@ -303,7 +337,7 @@ gpucol_datalog_read(const DatalogProgram *program, DatalogRelation *relation,
 	input->relation = relation;
 	input->columns = MemoryContextAllocZero(context, sizeof(int64 *) *
 											(relation->arity + 1));
-	for (c = 0; c < relation->arity; c++)
+	for (c = 0; c <= relation->arity; c++)
 		initHyperLogLog(&counters[c], 10);
 	if (OidIsValid(relid))
 		read_table(program, input, relid, symbols, counters, context);
@@ -315,5 +349,7 @@ gpucol_datalog_read(const DatalogProgram *program, DatalogRelation *relation,
 		relation->distinct[c] = Max(1, estimateHyperLogLog(&counters[c]));
 		freeHyperLogLog(&counters[c]);
 	}
+	relation->repeats = estimateHyperLogLog(&counters[relation->arity]) < relation->rows * 0.9;
+	freeHyperLogLog(&counters[relation->arity]);
 	return input;
 }

@@ -20,6 +20,7 @@ typedef struct GpucolDatalogInput
 	int64	  **columns;
 	uint64		nrows;
 	uint64		allocated;
+	bool		wide;			/* holds a value of more than 32 bits */
 } GpucolDatalogInput;
 
 /*

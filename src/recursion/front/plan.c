@@ -530,6 +530,22 @@ plan_clause(Planner *planner, DatalogClause *clause)
 	list_free(recursive);
 }
 
+/* Note the relations that aggregates of a body read. */
+static void
+note_aggregated(const List *body, bool inside)
+{
+	ListCell   *lc;
+
+	foreach(lc, body)
+	{
+		const DatalogLiteral *literal = lfirst(lc);
+
+		if (literal->relation != NULL)
+			literal->relation->aggregated |= inside;
+		note_aggregated(literal->body, true);
+	}
+}
+
 static void
 plan_relation(Planner *planner, DatalogRelation *relation)
 {
@@ -543,6 +559,11 @@ plan_relation(Planner *planner, DatalogRelation *relation)
 		types[i] = engine_type(relation->attributes[i].type);
 	if (relation->input)
 		flags |= GPUCOL_REC_INPUT;
+	/* what rules derive of it is a set anyway */
+	if (relation->input && !planner->program->numbers && !relation->output &&
+		!relation->derived && !relation->aggregated && !relation->repeats &&
+		relation->choices == NIL && relation->merge == GPUCOL_REC_MERGE_NONE)
+		flags |= GPUCOL_REC_BAG;
 	if (relation->output)
 		flags |= GPUCOL_REC_OUTPUT;
 	if (relation->derived)
@@ -575,6 +596,8 @@ gpucol_datalog_plan(DatalogProgram *program,
 
 	gpucol_rec_builder_init(&planner.builder);
 	planner.unknown_rows = 1000;
+	foreach(lc, program->clauses)
+		note_aggregated(((const DatalogClause *) lfirst(lc))->body, false);
 	foreach(lc, program->relations)
 	{
 		DatalogRelation *relation = lfirst(lc);

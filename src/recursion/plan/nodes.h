@@ -96,6 +96,13 @@ extern const CustomScanMethods gpucol_datalog_scan_methods;
 extern uint64 gpucol_datalog_node_summarise(PlanState *state, const bool *want,
 											GpucolRecSummary *columns);
 
+/* The same as of a GpucolRecursive below; is a value that of its column's type as it is? */
+extern bool gpucol_datalog_is_state(const PlanState *state);
+extern void gpucol_datalog_node_restart(PlanState *state);
+extern bool gpucol_datalog_node_fetch(PlanState *state, GpucolRecBatch *batch);
+extern Datum gpucol_datalog_node_datum(const PlanState *state, int column, int64 value);
+extern bool gpucol_datalog_node_in_place(const PlanState *state, int column);
+
 /* Make the nodes known, for plans that are read from text. */
 extern void gpucol_recursive_register(void);
 
@@ -123,10 +130,19 @@ extern Datum gpucol_recursive_datum(const PlanState *state, int column,
 /* Is this the state of a GpucolRecursiveScan, and so a GpucolRowScan? */
 extern bool gpucol_recursive_scan_is_state(const PlanState *state);
 
-/* recursion/exec/source.c: the rows of a GpucolRecursive (GpucolOpenRows). */
+/*
+ * recursion/exec/source.c: the rows of a GpucolRecursive or a GpucolDatalog (GpucolOpenRows);
+ * have either start anew.
+ */
+extern void gpucol_recursive_source_restart(PlanState *recursion);
 extern GpucolSource *gpucol_recursive_source_open(PlanState *recursion,
 												  TupleDesc desc,
 												  const GpucolProgramColumn *columns,
 												  int ncolumns);
+
+/* For who reads all of them: those of small rounds come together. */
+extern GpucolSource *gpucol_recursive_source_open_all(PlanState *recursion, TupleDesc desc,
+													  const GpucolProgramColumn *columns,
+													  int ncolumns);
 
 #endif							/* GPUCOL_RECURSION_PLAN_NODES_H */

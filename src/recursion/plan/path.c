@@ -280,11 +280,12 @@ consider_filters(PlannerInfo *root, RelOptInfo *rel, Index rti,
 		previous_set_rel_pathlist(root, rel, rti, rte);
 	if (IS_DUMMY_REL(rel))
 		return;
+	if (rte->rtekind != RTE_FUNCTION && rte->rtekind != RTE_CTE)
+		return;
 	if (rte->rtekind == RTE_FUNCTION)
 		gpucol_datalog_add_scan(root, rel, rte);
-	if (rte->rtekind != RTE_CTE)
-		return;
-	gpucol_recursive_push_filters(root, rel);
+	else
+		gpucol_recursive_push_filters(root, rel);
 	gpucol_recursive_add_scan(root, rel);
 }
 

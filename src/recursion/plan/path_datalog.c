@@ -6,7 +6,8 @@
  * It delivers rows as they are derived, so LIMIT ends the program early; it has the
  * program derive only what equalities with constants leave (recursion/front/demand.c); and
  * aggregates over all of its rows are counted without them (recursion/exec/agg.c).  The
- * conditions are tested on each row besides.
+ * conditions are tested on each row besides.  What else the query does, other conditions and
+ * groups, is done on its batches, as on those of a recursion (recursion/plan/path_scan.c).
  *
  * Not where the function has been changed (SECURITY DEFINER, SET), is watched, or numbers
  * its rows, nor where rows of the query are locked or changed.
@@ -24,6 +25,7 @@
 #include "fmgr.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
+#include "nodes/value.h"
 #include "optimizer/clauses.h"
 #include "optimizer/optimizer.h"
 #include "optimizer/restrictinfo.h"
@@ -193,12 +195,24 @@ gpucol_datalog_add_scan(PlannerInfo *root, RelOptInfo *rel, RangeTblEntry *rte)
 	path->path.rows = ordinary->rows;
 	path->path.startup_cost = ordinary->startup_cost;
 	path->path.total_cost = ordinary->total_cost;
-	path->custom_private = list_make4(list_make3(call->args, values, clauses), columns,
+	path->custom_private = list_make5(list_make3(call->args, values, clauses), columns,
 									  make_columns(rte, rel->relid),
-									  list_make1_oid(call->funcid));
+									  list_make1_oid(call->funcid), makeBoolean(false));
 	path->methods = &gpucol_datalog_path_methods;
 	rel->pathlist = list_make1(path);
 	rel->partial_pathlist = NIL;
+}
+
+/* The path for a node that reads batches, without conditions and with all columns, or not. */
+static CustomPath *
+copy_path(const CustomPath *path, bool batches)
+{
+	CustomPath *copy = makeNode(CustomPath);
+
+	*copy = *path;
+	copy->custom_private = list_copy(path->custom_private);
+	lfirst(list_nth_cell(copy->custom_private, 4)) = makeBoolean(batches);
+	return copy;
 }
 
 CustomPath *
@@ -208,8 +222,13 @@ gpucol_datalog_path_of(RelOptInfo *rel)
 
 	if (path != NULL && IsA(path, ProjectionPath))
 		path = ((ProjectionPath *) path)->subpath;
-	return path != NULL && IsA(path, CustomPath) &&
-		((CustomPath *) path)->methods == &gpucol_datalog_path_methods ? (CustomPath *) path : NULL;
+	if (path != NULL && IsA(path, CustomPath) &&
+		((CustomPath *) path)->methods == &gpucol_recursive_scan_path_methods)
+		path = linitial(((CustomPath *) path)->custom_paths);
+	if (path == NULL || !IsA(path, CustomPath) ||
+		((CustomPath *) path)->methods != &gpucol_datalog_path_methods)
+		return NULL;
+	return copy_path((CustomPath *) path, false);
 }
 
 bool
@@ -220,15 +239,46 @@ gpucol_datalog_asks_all(const CustomPath *path)
 	return list_length(lthird(exprs)) == list_length(path->path.parent->baserestrictinfo);
 }
 
+CustomPath *
+gpucol_datalog_batches(RelOptInfo *rel)
+{
+	return copy_path(gpucol_datalog_path_of(rel), true);
+}
+
+/*
+ * The scan as the plan of a recursion that others read batches of; NULL: the relation is
+ * another, or has conditions that the planner puts above its node.
+ */
+CustomScan *
+gpucol_datalog_scanned(RelOptInfo *rel)
+{
+	CustomPath *path = rel->rtekind == RTE_FUNCTION ? gpucol_datalog_path_of(rel) : NULL;
+	CustomScan *scan;
+	ListCell   *lc;
+
+	if (path == NULL)
+		return NULL;
+	foreach(lc, rel->baserestrictinfo)
+		if (lfirst_node(RestrictInfo, lc)->pseudoconstant)
+			return NULL;
+	scan = makeNode(CustomScan);
+	scan->scan.plan.startup_cost = path->path.startup_cost;
+	scan->scan.plan.total_cost = path->path.total_cost;
+	scan->custom_scan_tlist = lthird(path->custom_private);
+	scan->methods = &gpucol_datalog_scan_methods;
+	return scan;
+}
+
 /* See recursion/exec/datalog.c for what the node carries. */
 static Plan *
 plan_scan(PlannerInfo *root pg_attribute_unused(), RelOptInfo *rel pg_attribute_unused(),
 		  CustomPath *path, List *tlist, List *clauses, List *custom_plans pg_attribute_unused())
 {
 	CustomScan *scan = makeNode(CustomScan);
+	bool		batches = boolVal(list_nth(path->custom_private, 4));
 
-	scan->scan.plan.targetlist = tlist;
-	scan->scan.plan.qual = extract_actual_clauses(clauses, false);
+	scan->scan.plan.targetlist = batches ? copyObject(lthird(path->custom_private)) : tlist;
+	scan->scan.plan.qual = batches ? NIL : extract_actual_clauses(clauses, false);
 	scan->custom_exprs = copyObject(linitial(path->custom_private));
 	scan->custom_private = list_make2(lsecond(path->custom_private),
 									  lfourth(path->custom_private));

@@ -5,7 +5,7 @@
  *	  engine can test.
  *
  * It takes the place of PostgreSQL's scan of the CTE wherever the recursion is
- * pushed down and nothing else refers to it.  Not where rows of the query are
+ * pushed down and nothing else refers to it, and stands above that of gpucol.datalog.  Not where rows of the query are
  * locked or changed, which may ask for a row of the scan again; and not over
  * numeric columns of limited precision, which may hold what engines do not compute
  * with (NaN) when rows have been handed on already.
@@ -28,6 +28,7 @@
 #include "recursion/plan/nodes.h"
 #include "guc.h"
 #include "lower/clauses.h"
+#include "plan/wing.h"
 #include "planner/planner.h"
 #include "recursion/plan/use.h"
 
@@ -129,7 +130,7 @@ void
 gpucol_recursive_add_scan(PlannerInfo *root, RelOptInfo *rel)
 {
 	int			plan_id;
-	CustomScan *recursion = gpucol_recursive_find(root, rel, &plan_id);
+	CustomScan *recursion = gpucol_recursive_find_rows(root, rel, &plan_id);
 	TupleDesc	desc;
 	CustomPath *path;
 	Path	   *ordinary;
@@ -141,7 +142,7 @@ gpucol_recursive_add_scan(PlannerInfo *root, RelOptInfo *rel)
 	desc = ExecTypeFromTL(recursion->custom_scan_tlist);
 	if (!is_suitable(root, rel, desc))
 		return;
-	if (wants_few(root, rel))
+	if (plan_id != GPUCOL_RECURSIVE_CHILD && wants_few(root, rel))
 		leave_to_plan(recursion);
 	split_conditions(root, rel, recursion, desc, &pushed, &rest);
 	ordinary = linitial(rel->pathlist);
@@ -153,7 +154,8 @@ gpucol_recursive_add_scan(PlannerInfo *root, RelOptInfo *rel)
 	/* a rescan runs the recursion again */
 	path->path.startup_cost = recursion->scan.plan.startup_cost;
 	path->path.total_cost = recursion->scan.plan.total_cost + ordinary->total_cost;
-	path->custom_paths = list_make1(ordinary);
+	path->custom_paths = list_make1(plan_id == GPUCOL_RECURSIVE_CHILD ?
+									(Path *) gpucol_datalog_batches(rel) : ordinary);
 	path->custom_private = list_make5(makeInteger(plan_id), NIL,
 									  make_columns(recursion, rel->relid), pushed,
 									  rest);

@@ -33,6 +33,7 @@
 #include "recursion/front/values.h"
 #include "recursion/plan/nodes.h"
 #include "guc.h"
+#include "plan/wing.h"
 #include "planner/planner.h"
 #include "recursion/plan/use.h"
 
@@ -59,8 +60,9 @@ uses_params(const Query *query)
 		find_param(query->havingQual, NULL);
 }
 
-CustomScan *
-gpucol_recursive_find(PlannerInfo *root, RelOptInfo *rel, int *plan_id)
+/* That of a WITH RECURSIVE. */
+static CustomScan *
+find_recursion(PlannerInfo *root, RelOptInfo *rel, int *plan_id)
 {
 	RangeTblEntry *rte;
 	PlannerInfo *owner = root;
@@ -93,6 +95,17 @@ gpucol_recursive_find(PlannerInfo *root, RelOptInfo *rel, int *plan_id)
 		return gpucol_recursive_is_plan(plan) ? (CustomScan *) plan : NULL;
 	}
 	return NULL;
+}
+
+CustomScan *
+gpucol_recursive_find_rows(PlannerInfo *root, RelOptInfo *rel, int *plan_id)
+{
+	CustomScan *datalog = gpucol_datalog_scanned(rel);
+
+	if (datalog == NULL)
+		return find_recursion(root, rel, plan_id);
+	*plan_id = GPUCOL_RECURSIVE_CHILD;
+	return datalog;
 }
 
 /* ---- conditions on carried columns ---- */
@@ -319,7 +332,7 @@ gpucol_recursive_push_filters(PlannerInfo *root, RelOptInfo *rel)
 {
 	CarryContext carry = {.relid = rel->relid};
 	int			plan_id;
-	CustomScan *scan = gpucol_recursive_find(root, rel, &plan_id);
+	CustomScan *scan = find_recursion(root, rel, &plan_id);
 	List	   *pushed = NIL;
 	ListCell   *lc;
 
@@ -347,10 +360,13 @@ gpucol_recursive_push_filters(PlannerInfo *root, RelOptInfo *rel)
 List *
 gpucol_recursive_conditions(const CustomScan *scan, const RelOptInfo *rel)
 {
-	List	   *pushed = list_nth(scan->custom_private, GPUCOL_RECURSIVE_PUSHED);
+	List	   *pushed = NIL;
 	List	   *rest = NIL;
 	ListCell   *lc;
 
+	/* a program's rows are all tested */
+	if (gpucol_recursive_is_plan(&scan->scan.plan))
+		pushed = list_nth(scan->custom_private, GPUCOL_RECURSIVE_PUSHED);
 	foreach(lc, rel->baserestrictinfo)
 		if (!list_member(pushed, lfirst_node(RestrictInfo, lc)->clause))
 			rest = lappend(rest, lfirst(lc));
@@ -472,7 +488,7 @@ gpucol_recursive_add_agg(PlannerInfo *root, RelOptInfo *input_rel,
 	if (!gpucol_enable_agg || parse->groupClause != NIL ||
 		parse->groupingSets != NIL || !parse->hasAggs)
 		return false;
-	scan = gpucol_recursive_find(root, input_rel, &plan_id);
+	scan = find_recursion(root, input_rel, &plan_id);
 	datalog = gpucol_datalog_path_of(input_rel);
 	if (ordinary == NULL ||
 		(scan != NULL ? gpucol_recursive_conditions(scan, input_rel) != NIL :

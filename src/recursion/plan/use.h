@@ -20,11 +20,12 @@
 extern void gpucol_recursive_push_filters(PlannerInfo *root, RelOptInfo *rel);
 
 /*
- * The plan of the recursion that a relation scans, if it is pushed down and
- * nothing else refers to it, else NULL.
+ * The plan of the recursion that a relation scans, if it is pushed down and nothing else
+ * refers to it, else NULL; or what stands for that of a Datalog program, whose number is
+ * GPUCOL_RECURSIVE_CHILD: then it is the last child of the node that reads it.
  */
-extern CustomScan *gpucol_recursive_find(PlannerInfo *root, RelOptInfo *rel,
-										 int *plan_id);
+extern CustomScan *gpucol_recursive_find_rows(PlannerInfo *root, RelOptInfo *rel,
+											  int *plan_id);
 
 /* The relation's conditions (RestrictInfo) but for those that are pushed. */
 extern List *gpucol_recursive_conditions(const CustomScan *scan,
@@ -60,6 +61,13 @@ extern bool gpucol_recursive_add_agg(PlannerInfo *root, RelOptInfo *input_rel,
  * (recursion/plan/path_datalog.c).  For set_rel_pathlist_hook.
  */
 extern void gpucol_datalog_add_scan(PlannerInfo *root, RelOptInfo *rel, RangeTblEntry *rte);
+
+/*
+ * Of such a relation: its path as the child of a node that reads batches; and what stands for
+ * the plan of a recursion (costs and columns), or NULL: it is another relation.
+ */
+extern CustomPath *gpucol_datalog_batches(RelOptInfo *rel);
+extern CustomScan *gpucol_datalog_scanned(RelOptInfo *rel);
 
 /* That path of a relation, or NULL; is its program asked for all conditions of the relation? */
 extern CustomPath *gpucol_datalog_path_of(RelOptInfo *rel);
