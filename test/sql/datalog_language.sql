@@ -239,6 +239,17 @@ SELECT x % 2, count(*) FROM gpucol.datalog('.decl r(x:unsigned) r(1u). r(1844674
 SELECT x % 2, count(*) FROM gpucol.datalog('.decl edge(a:number, b:number) .decl r(x:number) r(x * 3000000000) :- edge(x, _).', 'r') AS t(x int) GROUP BY 1;
 SELECT count(*) FROM gpucol.datalog('.decl f(x:float) f(0.5). .decl r(x:number) r(as(x, number)) :- f(x).', 'r') AS t(x int);
 SELECT d, count(*) FROM gpucol.datalog('.decl r(x:symbol) r("2024-01-01"). r("2024-02-01").', 'r') AS t(d date) WHERE d > '2024-01-05' GROUP BY d;
+-- rules, their strata and the order of their joins
+CREATE FUNCTION rules(query text) RETURNS SETOF text LANGUAGE plpgsql AS $$
+DECLARE line text;
+BEGIN
+	FOR line IN EXECUTE 'EXPLAIN (ANALYZE, VERBOSE, COSTS off, TIMING off, SUMMARY off, BUFFERS off) ' || query LOOP
+		IF line ~ 'Rule|Rounds|GpucolDatalog' THEN RETURN NEXT regexp_replace(line, '^[ >-]+| \(actual.*', '', 'g'); END IF;
+	END LOOP;
+END $$;
+SELECT rules($$SELECT count(*) FROM gpucol.datalog('.decl edge(a:number, b:number) .decl path(a:number, b:number) path(x, y) :- edge(x, y), x < y. path(x, z) :- path(x, y), edge(y, z), !edge(z, x).
+	.decl r(a:number, n:number) r(x, n) :- edge(x, _), n = count : { path(x, _) }.', 'r') AS t(a int, n int) WHERE a % 2 = 1$$);
+DROP FUNCTION rules;
 DROP VIEW reach;
 DROP TABLE repeated;
 

@@ -33,7 +33,7 @@ my %COMPUTE = (
 	'band' => sub { use integer; $_[0] & $_[1] }, 'bor' => sub { use integer; $_[0] | $_[1] }, 'bxor' => sub { use integer; $_[0] ^ $_[1] },
 	'bshl' => sub { $_[0] * 2**$_[1] }, 'bshr' => sub { use integer; $_[0] >> $_[1] },
 	'land' => sub { $_[0] && $_[1] ? 1 : 0 }, 'lor' => sub { $_[0] || $_[1] ? 1 : 0 }, 'lxor' => sub { !$_[0] != !$_[1] ? 1 : 0 },
-	'neg' => sub { -$_[0] }, 'bnot' => sub { -1 - $_[0] }, 'lnot' => sub { $_[0] ? 0 : 1 },
+	'neg' => sub { -$_[0] }, 'bnot' => sub { -1 - $_[0] }, 'lnot' => sub { $_[0] ? 0 : 1 }, '@abs' => sub { abs $_[0] },
 	'min' => sub { my $least = shift; $least = $_ < $least ? $_ : $least for @_; $least },
 	'max' => sub { my $most = shift; $most = $_ > $most ? $_ : $most for @_; $most },
 	'cat' => sub { join '', @_ }, 'substr' => sub { $_[1] > length $_[0] ? '' : substr $_[0], $_[1], $_[2] },
@@ -407,9 +407,9 @@ sub expression
 		return [ op => 'substr', $part->('symbol'), [ const => between(0, 2) ], [ const => between(0, 2) ] ] if $name eq 'substr';
 		return [ op => 'cat', [ const => 'n' ], [ op => 'to_string', $part->('number') ] ];
 	}
-	my $name = pick(qw(+ - * + - * / % band bor bxor bshl bshr land lor lxor neg bnot lnot min max ^ strlen to_number));
+	my $name = pick(qw(+ - * + - * / % band bor bxor bshl bshr land lor lxor neg bnot lnot @abs min max ^ strlen to_number));
 	return [ op => $name, map { $part->('number') } 1 .. between(2, 3) ] if $name =~ /^m/;
-	return [ op => $name, $part->('number') ] if $name =~ /^(neg|bnot|lnot)$/;
+	return [ op => $name, $part->('number') ] if $name =~ /^(neg|bnot|lnot|\@abs)$/;
 	return [ op => 'strlen', $part->('symbol') ] if $name eq 'strlen';
 	return [ op => 'to_number', [ op => 'to_string', $part->('number') ] ] if $name eq 'to_number';
 	return [ op => $name, $part->('number'), [ const => between(1, 5) ] ] if $name =~ m{^[/%]$};
@@ -718,7 +718,7 @@ sub draw_program
 	my %derived = map { my $rows = $full{$_}; $_ => [ sort map { join '|', @$_ } values %$rows ] } grep { !$BASE{$_} } keys %relations;
 	my %columns = map { my $types = $relations{$_}{types}; $_ => join(', ', map { "c$_ " . ($types->[$_] eq 'number' ? 'int8' : 'text') } 0 .. $#$types) } keys %derived;
 	my %choices = (c => { keys => $c->{choice}[1], rows => $derived{c} });
-	return (join("\n", shuffle('.type pair = [a:number, b:number]', @declared, @texts)), \%columns, \%derived, \%choices);
+	return (join("\n", shuffle('.type pair = [a:number, b:number]', '.functor abs(x:number):number', @declared, @texts)), \%columns, \%derived, \%choices);
 }
 
 # A program, the column list of each of its relations, and its rows, sorted, as psql shows them;

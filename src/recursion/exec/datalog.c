@@ -37,6 +37,7 @@ typedef struct DatalogState
 	bool		ended;
 	bool		all_asked;		/* every value was there to be asked for */
 	GpucolRecProgress progress;
+	List	   *rules;			/* char *, for EXPLAIN ANALYZE */
 } DatalogState;
 
 static void
@@ -108,6 +109,8 @@ start_program(DatalogState *state)
 	state->datalog = gpucol_datalog_open(TextDatumGetCString(args[0]), TextDatumGetCString(args[1]),
 										 state->css.ss.ss_ScanTupleSlot->tts_tupleDescriptor,
 										 n, conditions);
+	if (ps->instrument != NULL)
+		state->rules = gpucol_datalog_rules(state->datalog);
 	MemoryContextSwitchTo(old);
 	state->all_asked &= gpucol_datalog_all_asked(state->datalog);
 	pfree(conditions);
@@ -297,6 +300,7 @@ explain_datalog(CustomScanState *node, List *ancestors, ExplainState *es)
 	const CustomScan *scan = (const CustomScan *) node->ss.ps.plan;
 	List	   *context = set_deparse_context_plan(es->deparse_cxt, node->ss.ps.plan, ancestors);
 	List	   *conditions = lthird(scan->custom_exprs);
+	ListCell   *lc;
 
 	ExplainPropertyText("Relation",
 						deparse_expression(lsecond(linitial(scan->custom_exprs)), context,
@@ -309,6 +313,9 @@ explain_datalog(CustomScanState *node, List *ancestors, ExplainState *es)
 		gpucol_datalog_progress(state->datalog, &state->progress);
 	if (!es->analyze || state->progress.method == NULL)
 		return;
+	if (es->verbose)
+		foreach(lc, state->rules)
+			ExplainPropertyText("Rule", lfirst(lc), es);
 	ExplainPropertyText("Engine", state->progress.engine, es);
 	ExplainPropertyText("Method", state->progress.method, es);
 	ExplainPropertyUInteger("Rounds", NULL, state->progress.rounds, es);

@@ -11,6 +11,7 @@
 #include "postgres.h"
 
 #include "access/tupdesc.h"
+#include "nodes/pg_list.h"
 
 #include "recursion/engine.h"
 
@@ -54,6 +55,9 @@ extern bool gpucol_datalog_in_place(const GpucolDatalog *datalog, int column);
  */
 extern bool gpucol_datalog_summarise(GpucolDatalog *datalog, const bool *want, uint64 *nrows,
 									 GpucolRecSummary *columns);
+
+/* The rules as they join, with their strata, in words (char *), in the current context. */
+extern List *gpucol_datalog_rules(const GpucolDatalog *datalog);
 
 extern void gpucol_datalog_progress(const GpucolDatalog *datalog, GpucolRecProgress *progress);
 extern void gpucol_datalog_close(GpucolDatalog *datalog);

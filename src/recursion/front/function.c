@@ -50,6 +50,7 @@ typedef struct Execution
 	MemoryContext caller;		/* of the function */
 	MemoryContext context;		/* of the program and all that it needs, */
 	GpucolRecursionMemory *memory;	/* which is counted there */
+	const GpucolRecPlan *plan;
 	GpucolRecursion *recursion;
 	bool		narrow;			/* all values of all relations, as the engine has them, have
 								 * 32 bits */
@@ -190,13 +191,14 @@ prepare(Execution *execution, const char *text)
 	error_context_stack = callback.previous;
 }
 
-/* Tell who listens to DEBUG1 in what order the rules join. */
-static void
-show_rules(const Execution *execution, const GpucolRecPlan *plan)
+/* Rules of a plan in words, in the order in which they join (char *). */
+static List *
+describe_rules(const Execution *execution)
 {
+	const GpucolRecPlan *plan = execution->plan;
 	const char **names = palloc0(sizeof(char *) * (plan->nrelations + 1));
+	List	   *rules = NIL;
 	ListCell   *lc;
-	uint32		i;
 
 	foreach(lc, execution->program->relations)
 	{
@@ -205,10 +207,19 @@ show_rules(const Execution *execution, const GpucolRecPlan *plan)
 		if (relation->needed)
 			names[relation->number] = relation->name;
 	}
-	for (i = 0; i < plan->nrules; i++)
-		ereport(DEBUG1,
-				(errmsg_internal("datalog rule: %s",
-								 gpucol_rec_plan_describe(plan, i, names))));
+	for (uint32 i = 0; i < plan->nrules; i++)
+		rules = lappend(rules, gpucol_rec_plan_describe(plan, i, names));
+	return rules;
+}
+
+/* Tell who listens to DEBUG1. */
+static void
+show_rules(const Execution *execution)
+{
+	ListCell   *lc;
+
+	foreach(lc, describe_rules(execution))
+		ereport(DEBUG1, (errmsg_internal("datalog rule: %s", (char *) lfirst(lc))));
 }
 
 /* GpucolRecHost: functors. */
@@ -246,9 +257,10 @@ start(Execution *execution)
 	plan = gpucol_datalog_plan(execution->program, symbol_code,
 							   execution->store.symbols, &execution->hosts,
 							   &execution->clauses);
+	execution->plan = plan;
 	error_context_stack = callback.previous;
 	if (message_level_is_interesting(DEBUG1))
-		show_rules(execution, plan);
+		show_rules(execution);
 	execution->narrow = hands_on_narrow(plan);
 	foreach(lc, inputs)
 		execution->narrow &= !((GpucolDatalogInput *) lfirst(lc))->wide;
@@ -571,6 +583,19 @@ gpucol_datalog_summarise(GpucolDatalog *datalog, const bool *want, uint64 *nrows
 		}
 	MemoryContextSwitchTo(old);
 	return true;
+}
+
+List *
+gpucol_datalog_rules(const GpucolDatalog *datalog)
+{
+	const GpucolRecPlan *plan = datalog->execution.plan;
+	List	   *rules = NIL;
+	ListCell   *lc;
+
+	foreach(lc, describe_rules(&datalog->execution))
+		rules = lappend(rules, psprintf("%s (stratum %d)", (char *) lfirst(lc),
+										plan->rules[foreach_current_index(lc)].stratum + 1));
+	return rules;
 }
 
 void
