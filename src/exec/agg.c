@@ -37,6 +37,7 @@
 #include "exec/rights.h"
 #include "plan/plan.h"
 #include "exec/ranked.h"
+#include "exec/recheck.h"
 #include "exec/regroup.h"
 #include "exec/replay.h"
 #include "exec/result.h"
@@ -636,18 +637,7 @@ next_group(ScanState *node)
 	return more_groups(state) ? store_group(state) : ExecClearTuple(node->ss_ScanTupleSlot);
 }
 
-/*
- * ExecScan's recheck method.  A node without scanrelid inside an EvalPlanQual
- * (in a subplan) is asked to recheck instead of to fetch: it delivers its next
- * group all the same.
- */
-static bool
-recheck_group(ScanState *node, TupleTableSlot *slot pg_attribute_unused())
-{
-	TupleTableSlot *next = next_group(node);
-
-	return !TupIsNull(next);	/* a macro that looks twice */
-}
+GPUCOL_RECHECK_BY_NEXT(recheck_group, next_group)
 
 /* Initialise the ordinary plan. */
 static void

@@ -26,6 +26,7 @@
 #include "exec/explain.h"
 #include "exec/join_build.h"
 #include "exec/ordinary.h"
+#include "exec/recheck.h"
 #include "exec/replay.h"
 #include "exec/result.h"
 #include "exec/rights.h"
@@ -216,14 +217,7 @@ next_row(ScanState *node)
 	return ExecStoreVirtualTuple(slot);
 }
 
-/* ExecScan's recheck method: in an EvalPlanQual the node delivers its next row. */
-static bool
-recheck_row(ScanState *node, TupleTableSlot *slot pg_attribute_unused())
-{
-	TupleTableSlot *next = next_row(node);
-
-	return !TupIsNull(next);
-}
+GPUCOL_RECHECK_BY_NEXT(recheck_row, next_row)
 
 /* Initialise the ordinary plan. */
 static void
@@ -261,6 +255,8 @@ next_plain(ScanState *node)
 	return ExecStoreVirtualTuple(slot);
 }
 
+GPUCOL_RECHECK_BY_NEXT(recheck_plain, next_plain)
+
 /* The next row of the run or of the ordinary plan. */
 static TupleTableSlot *
 fetch_row(CustomScanState *node)
@@ -275,7 +271,7 @@ fetch_row(CustomScanState *node)
 			return slot;
 		begin_fallback(state);
 	}
-	return ExecScan(&node->ss, next_plain, recheck_row);
+	return ExecScan(&node->ss, next_plain, recheck_plain);
 }
 
 static TupleTableSlot *

@@ -21,6 +21,7 @@
 
 #include "exec/join_build.h"
 #include "exec/ordinary.h"
+#include "exec/recheck.h"
 #include "exec/rights.h"
 #include "exec/run.h"
 #include "exec/window.h"
@@ -149,14 +150,7 @@ next_row(ScanState *node)
 	return gpucol_window_deliver(state, slot) ? ExecStoreVirtualTuple(slot) : slot;
 }
 
-/* ExecScan's recheck method: in an EvalPlanQual the node delivers its next row. */
-static bool
-recheck_row(ScanState *node, TupleTableSlot *slot pg_attribute_unused())
-{
-	TupleTableSlot *next = next_row(node);
-
-	return !TupIsNull(next);
-}
+GPUCOL_RECHECK_BY_NEXT(recheck_row, next_row)
 
 /* Let the rows go. */
 static void

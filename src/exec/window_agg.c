@@ -24,9 +24,6 @@
 #include "exec/window_agg.h"
 #include "exec/window_fed.h"
 
-/* Digits behind the point of numerics that are summed as integers. */
-#define MAX_SCALE			18
-
 /* PostgreSQL's average also squares its rows, which for larger ones might overflow. */
 #define LARGEST_AVERAGED	1e100
 
@@ -38,29 +35,6 @@
  * ------------------------------------------------------------------------
  */
 
-/* The greatest scale of a column of numerics; -1 where one is none of an integer's. */
-static int
-greatest_scale(const GpucolWindowRows *rows, const GpucolWindowInput *in, bool *varies)
-{
-	int			least = MAX_SCALE;
-	int			greatest = 0;
-
-	for (uint32 i = 0; i < rows->nrows; i++)
-	{
-		int			scale;
-
-		if (in->isnull[i])
-			continue;
-		scale = gpucol_window_scale(in->values[i]);
-		if (scale < 0 || scale > MAX_SCALE)
-			return -1;
-		least = Min(least, scale);
-		greatest = Max(greatest, scale);
-	}
-	*varies = least < greatest;
-	return greatest;
-}
-
 /* Numerics as integers at one scale. */
 static const char *
 prepare_numeric(GpucolWindowFunction *f, GpucolWindowRows *rows, const GpucolWindowInput *in)
@@ -68,7 +42,7 @@ prepare_numeric(GpucolWindowFunction *f, GpucolWindowRows *rows, const GpucolWin
 	GpucolTypeMap map = {.type_oid = NUMERICOID,.kind = GPUCOL_KIND_DECIMAL};
 	bool		varies = false;
 
-	f->scale = greatest_scale(rows, in, &varies);
+	f->scale = gpucol_window_greatest_scale(rows, in, &varies);
 	if (f->scale < 0)
 		return "numerics that are no integers of 18 decimal places at most";
 	map.scale = (int8) f->scale;

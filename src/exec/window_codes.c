@@ -120,11 +120,11 @@ plain_codes(GpucolWindowRows *rows, const GpucolWindowInput *in, GpucolWindowCod
 	}
 }
 
-/* The same of numerics that fit 64 bits at one scale. */
-static bool
-numeric_codes(GpucolWindowRows *rows, const GpucolWindowInput *in, GpucolWindowCodes *c)
+int
+gpucol_window_greatest_scale(const GpucolWindowRows *rows, const GpucolWindowInput *in, bool *varies)
 {
-	GpucolTypeMap map = {.type_oid = NUMERICOID,.kind = GPUCOL_KIND_DECIMAL};
+	int			least = MAX_SCALE;
+	int			greatest = 0;
 
 	for (uint32 i = 0; i < rows->nrows; i++)
 	{
@@ -134,9 +134,26 @@ numeric_codes(GpucolWindowRows *rows, const GpucolWindowInput *in, GpucolWindowC
 			continue;
 		scale = gpucol_window_scale(in->values[i]);
 		if (scale < 0 || scale > MAX_SCALE)
-			return false;
-		map.scale = Max(map.scale, scale);
+			return -1;
+		least = Min(least, scale);
+		greatest = Max(greatest, scale);
 	}
+	*varies = least < greatest;
+	return greatest;
+}
+
+/* The same of numerics that fit 64 bits at one scale. */
+static bool
+numeric_codes(GpucolWindowRows *rows, const GpucolWindowInput *in, GpucolWindowCodes *c)
+{
+	GpucolTypeMap map = {.type_oid = NUMERICOID,.kind = GPUCOL_KIND_DECIMAL};
+	int			scale;
+	bool		varies;
+
+	scale = gpucol_window_greatest_scale(rows, in, &varies);
+	if (scale < 0)
+		return false;
+	map.scale = (int8) scale;
 	for (uint32 i = 0; i < rows->nrows; i++)
 	{
 		int64		mantissa = 0;

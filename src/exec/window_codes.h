@@ -34,6 +34,10 @@ gpucol_window_scale(Datum value)
 	return counted.finite ? counted.shown : -1;
 }
 
+/* The greatest scale of a column of numerics; -1 where one is none of an integer's. */
+extern int	gpucol_window_greatest_scale(const GpucolWindowRows *rows, const GpucolWindowInput *in,
+										 bool *varies);
+
 /* Make the codes of an input; false where memory does not suffice. */
 extern bool gpucol_window_codes_make(GpucolWindowRows *rows, GpucolWindowCodes *codes);
 

@@ -15,6 +15,7 @@
 #include "catalog/objectaccess.h"
 #include "catalog/pg_type.h"
 #include "commands/explain.h"
+#include "exec/recheck.h"
 #include "exec/rights.h"
 #include "executor/executor.h"
 #include "miscadmin.h"
@@ -154,14 +155,7 @@ next_row(ScanState *node)
 	return ExecStoreVirtualTuple(slot);
 }
 
-/* As in an EvalPlanQual every node without scanrelid does: deliver the row. */
-static bool
-recheck_row(ScanState *node, TupleTableSlot *slot pg_attribute_unused())
-{
-	TupleTableSlot *next = next_row(node);
-
-	return !TupIsNull(next);	/* a macro that looks twice */
-}
+GPUCOL_RECHECK_BY_NEXT(recheck_row, next_row)
 
 static TupleTableSlot *
 exec_datalog(CustomScanState *node)

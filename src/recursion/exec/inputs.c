@@ -43,8 +43,8 @@ end_inputs(CustomScanState *node)
 		ExecEndNode(lfirst(lc));
 }
 
-static void
-rescan_inputs(CustomScanState *node)
+void
+gpucol_recursive_rescan_children(CustomScanState *node)
 {
 	ListCell   *lc;
 
@@ -64,7 +64,7 @@ static const CustomExecMethods exec_methods = {
 	.BeginCustomScan = begin_inputs,
 	.ExecCustomScan = exec_inputs,
 	.EndCustomScan = end_inputs,
-	.ReScanCustomScan = rescan_inputs,
+	.ReScanCustomScan = gpucol_recursive_rescan_children,
 };
 
 static Node *

@@ -19,6 +19,7 @@
 
 #include "compat.h"
 #include "exec/ordinary.h"
+#include "exec/recheck.h"
 #include "exec/rights.h"
 #include "recursion/front/builder.h"
 #include "recursion/front/run.h"
@@ -651,17 +652,7 @@ next_row(ScanState *node)
 	return ExecStoreVirtualTuple(slot);
 }
 
-/*
- * A node without scanrelid inside an EvalPlanQual (in a subplan) is asked to
- * recheck instead of to fetch: it delivers its next row all the same.
- */
-static bool
-recheck_row(ScanState *node, TupleTableSlot *slot pg_attribute_unused())
-{
-	TupleTableSlot *next = next_row(node);
-
-	return !TupIsNull(next);	/* a macro that looks twice */
-}
+GPUCOL_RECHECK_BY_NEXT(recheck_row, next_row)
 
 static TupleTableSlot *
 exec_recursive(CustomScanState *node)
@@ -720,19 +711,9 @@ end_recursive(CustomScanState *node)
 static void
 rescan_recursive(CustomScanState *node)
 {
-	ListCell   *lc;
-
 	end_run((RecursiveState *) node);
 	ExecScanReScan(&node->ss);
-	foreach(lc, node->custom_ps)
-	{
-		PlanState  *child = lfirst(lc);
-
-		if (node->ss.ps.chgParam != NULL)
-			UpdateChangedParamSet(child, node->ss.ps.chgParam);
-		if (child->chgParam == NULL)
-			ExecReScan(child);
-	}
+	gpucol_recursive_rescan_children(node);
 }
 
 /* The conditions that are tested on the non-recursive term. */

@@ -25,6 +25,7 @@
 #include "postgres.h"
 
 #include "access/sysattr.h"
+#include "exec/recheck.h"
 #include "exec/rights.h"
 #include "executor/executor.h"
 #include "miscadmin.h"
@@ -422,14 +423,7 @@ static const GpucolRowScanMethods row_methods = {
 	.next_plain = next_plain,
 };
 
-/* As in an EvalPlanQual every node without scanrelid does: deliver a row. */
-static bool
-recheck_row(ScanState *node, TupleTableSlot *slot pg_attribute_unused())
-{
-	TupleTableSlot *next = gpucol_row_scan_next(node);
-
-	return !TupIsNull(next);	/* a macro that looks twice */
-}
+GPUCOL_RECHECK_BY_NEXT(recheck_row, gpucol_row_scan_next)
 
 static TupleTableSlot *
 scan_exec(CustomScanState *node)

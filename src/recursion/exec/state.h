@@ -17,6 +17,9 @@ extern const CustomScanMethods gpucol_recursive_scan_methods;
 extern const CustomScanMethods gpucol_inputs_scan_methods;
 extern const CustomScanMethods gpucol_recursive_agg_scan_methods;
 
+/* recursion/exec/inputs.c: have the plans of custom_ps begin again. */
+extern void gpucol_recursive_rescan_children(CustomScanState *node);
+
 /*
  * recursion/exec/host.c: an expression over values of a recursion that PostgreSQL
  * computes, in the name of the GpucolInputs; `operands` are the numbers of its
