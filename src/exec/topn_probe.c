@@ -42,6 +42,7 @@
 #include "utils/memutils.h"
 
 #include "compat.h"
+#include "plan/make.h"
 #include "plan/plan.h"
 #include "exec/result.h"
 #include "exec/topn_probe.h"
@@ -159,12 +160,7 @@ key_constant(const GpucolTopnProbe *probe, const KeyValue *value)
 static Expr *
 test_null(const GpucolTopnKey *key, NullTestType type)
 {
-	NullTest   *test = makeNode(NullTest);
-
-	test->arg = copyObject(key->sort.expr);
-	test->nulltesttype = type;
-	test->location = -1;
-	return (Expr *) test;
+	return gpucol_make_null_test(copyObject(key->sort.expr), type);
 }
 
 /* A comparison of the key that was delivered with a value. */

@@ -49,6 +49,7 @@
 
 #include "compat.h"
 #include "guc.h"
+#include "plan/make.h"
 #include "plan/reason.h"
 #include "planner/planner.h"
 #include "planner/set_groups.h"
@@ -362,23 +363,6 @@ make_below(Reduction *r, RangeTblEntry *rte, List *conditions, bool weighted)
 	return below;
 }
 
-/* A query's entry of the range table for `below` in the table's stead. */
-static RangeTblEntry *
-make_entry(const RangeTblEntry *table, Query *below)
-{
-	RangeTblEntry *rte = makeNode(RangeTblEntry);
-	List	   *names = NIL;
-	ListCell   *lc;
-
-	foreach(lc, below->targetList)
-		names = lappend(names, makeString(pstrdup(lfirst_node(TargetEntry, lc)->resname)));
-	rte->rtekind = RTE_SUBQUERY;
-	rte->subquery = below;
-	rte->eref = makeAlias(table->eref->aliasname, names);
-	rte->inFromCl = true;
-	return rte;
-}
-
 /* Have columns of the table be those of the subquery. */
 static Node *
 renumber(Node *node, Reduction *r)
@@ -437,7 +421,7 @@ reduce_table(Query *query, Index rti, bool weighted)
 		return NULL;
 	}
 	below = make_below(&r, rte, taken, weighted);
-	lfirst(list_nth_cell(query->rtable, rti - 1)) = make_entry(rte, below);
+	lfirst(list_nth_cell(query->rtable, rti - 1)) = gpucol_make_subquery_entry(below, rte->eref->aliasname);
 	*query = *query_tree_mutator(query, renumber, &r, 0);
 	return makeVar(rti, list_length(r.columns) + 1, INT8OID, -1, InvalidOid, 0);
 }

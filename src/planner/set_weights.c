@@ -22,6 +22,7 @@
 #include "nodes/nodeFuncs.h"
 #include "utils/fmgroids.h"
 
+#include "plan/make.h"
 #include "planner/set_groups.h"
 #include "planner/subquery.h"
 
@@ -148,14 +149,12 @@ make_sum(const Aggref *agg, Expr *expr, Expr *filter)
 static Expr *
 where_not_null(const Aggref *agg)
 {
-	NullTest   *test = makeNode(NullTest);
+	Expr	   *test;
 
 	if (agg->args == NIL)
 		return agg->aggfilter;
-	test->arg = copyObject(linitial_node(TargetEntry, agg->args)->expr);
-	test->nulltesttype = IS_NOT_NULL;
-	test->location = -1;
-	return agg->aggfilter == NULL ? (Expr *) test :
+	test = gpucol_make_null_test(copyObject(linitial_node(TargetEntry, agg->args)->expr), IS_NOT_NULL);
+	return agg->aggfilter == NULL ? test :
 		makeBoolExpr(AND_EXPR, list_make2(copyObject(agg->aggfilter), test), -1);
 }
 

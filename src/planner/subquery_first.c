@@ -37,6 +37,7 @@
 
 #include "compat.h"
 #include "lower/harmless.h"
+#include "plan/make.h"
 #include "plan/reason.h"
 #include "planner/subquery.h"
 #include "planner/subquery_join.h"
@@ -80,18 +81,6 @@ is_by_order(const OpExpr *op, const Query *query)
 	return strategy != InvalidStrategy && strategy != BTEqualStrategyNumber;
 }
 
-/* An expression that is not NULL. */
-static Node *
-make_not_null(Expr *expr, NullTestType type)
-{
-	NullTest   *test = makeNode(NullTest);
-
-	test->arg = copyObject(expr);
-	test->nulltesttype = type;
-	test->location = -1;
-	return (Node *) test;
-}
-
 bool
 gpucol_first_take_ordered(GpucolGroupedJoin *join, OpExpr *op, List **rest)
 {
@@ -119,7 +108,7 @@ gpucol_first_take_ordered(GpucolGroupedJoin *join, OpExpr *op, List **rest)
 	if (!gpucol_grouped_check_outer(join, moved))
 		return false;
 	if (join->ordered == NIL)
-		*rest = lappend(*rest, make_not_null(linitial(op->args), IS_NOT_NULL));
+		*rest = lappend(*rest, gpucol_make_null_test(copyObject(linitial(op->args)), IS_NOT_NULL));
 	lsecond(op->args) = moved;
 	join->ordered = lappend(join->ordered, op);
 	return true;
@@ -204,7 +193,7 @@ gpucol_first_finish(GpucolGroupedJoin *join, int64 rows)
 	}
 	tle = gpucol_grouped_column(join, linitial(linitial_node(OpExpr, join->ordered)->args), "sort");
 	before = gpucol_subquery_keep_before(join->inner, tle->resno);
-	none = make_not_null((Expr *) gpucol_grouped_var(join, before, false), IS_NULL);
+	none = (Node *) gpucol_make_null_test((Expr *) gpucol_grouped_var(join, before, false), IS_NULL);
 	join->conditions = lappend(join->conditions, compare_column(join, tle));
 	join->conditions = lappend(join->conditions,
 							   make_orclause(list_make2(none, make_notclause(compare_column(join, before)))));

@@ -29,6 +29,7 @@
 
 #include "compat.h"
 #include "lower/harmless_query.h"
+#include "plan/make.h"
 #include "planner/subquery.h"
 
 /* The grouping while it becomes a subquery. */
@@ -278,20 +279,11 @@ gpucol_subquery_below(const Query *query, List *columns)
 void
 gpucol_subquery_read(Query *query, Query *below, const char *name, List *conditions)
 {
-	RangeTblEntry *rte = makeNode(RangeTblEntry);
 	RangeTblRef *ref = makeNode(RangeTblRef);
-	List	   *names = NIL;
-	ListCell   *lc;
 
-	foreach(lc, below->targetList)
-		names = lappend(names, makeString(pstrdup(lfirst_node(TargetEntry, lc)->resname)));
-	rte->rtekind = RTE_SUBQUERY;
-	rte->subquery = below;
-	rte->eref = makeAlias(name, names);
-	rte->inFromCl = true;
 	ref->rtindex = 1;
 	gpucol_compat_no_tables(query);
-	query->rtable = list_make1(rte);
+	query->rtable = list_make1(gpucol_make_subquery_entry(below, name));
 	query->jointree = makeFromExpr(list_make1(ref),
 								   conditions == NIL ? NULL : (Node *) make_ands_explicit(conditions));
 	query->groupClause = query->groupingSets = NIL;

@@ -64,6 +64,7 @@
 #include "compat.h"
 #include "lower/harmless.h"
 #include "lower/harmless_query.h"
+#include "plan/make.h"
 #include "plan/reason.h"
 #include "planner/subquery.h"
 
@@ -245,32 +246,21 @@ static Query *
 read_all(Query *inner)
 {
 	Query	   *query = makeNode(Query);
-	RangeTblEntry *rte = makeNode(RangeTblEntry);
-	RangeTblRef *ref = makeNode(RangeTblRef);
-	List	   *names = NIL;
 	ListCell   *lc;
 
 	IncrementVarSublevelsUp((Node *) inner, 1, 1);
-	rte->rtekind = RTE_SUBQUERY;
-	rte->subquery = inner;
-	rte->inFromCl = true;
-	ref->rtindex = 1;
 	foreach(lc, inner->targetList)
 	{
 		TargetEntry *tle = lfirst_node(TargetEntry, lc);
 
-		if (tle->resjunk)
-			continue;
-		names = lappend(names, makeString(pstrdup(tle->resname ? tle->resname : "?column?")));
-		query->targetList = lappend(query->targetList,
-									makeTargetEntry((Expr *) makeVarFromTargetEntry(1, tle),
-													tle->resno, tle->resname, false));
+		if (!tle->resjunk)
+			query->targetList = lappend(query->targetList,
+										makeTargetEntry((Expr *) makeVarFromTargetEntry(1, tle),
+														tle->resno, tle->resname, false));
 	}
-	rte->eref = makeAlias("listed", names);
 	query->commandType = CMD_SELECT;
 	query->canSetTag = true;
-	query->rtable = list_make1(rte);
-	query->jointree = makeFromExpr(list_make1(ref), NULL);
+	gpucol_subquery_read(query, inner, "listed", NIL);
 	return query;
 }
 
@@ -460,18 +450,6 @@ make_less(Expr *less, Expr *more)
 	return (Expr *) op;
 }
 
-/* expr IS NULL */
-static Expr *
-make_is_null(Node *expr)
-{
-	NullTest   *test = makeNode(NullTest);
-
-	test->arg = (Expr *) expr;
-	test->nulltesttype = IS_NULL;
-	test->location = -1;
-	return (Expr *) test;
-}
-
 /* May the user call what tells NULLs, of which the statement says nothing? */
 static bool
 may_count(void)
@@ -499,8 +477,11 @@ make_unknown(Query *outer, Query *inner, OpExpr *comparison)
 	Node	   *right = copyObject(lsecond(comparison->args));
 
 	if (!never_null(outer, left_outside(comparison)))
-		either = lappend(either, make_andclause(list_make2(make_is_null(copyObject(linitial(comparison->args))),
-														   make_less(make_zero(), make_count(NULL)))));
+	{
+		Expr	   *null = gpucol_make_null_test(copyObject(linitial(comparison->args)), IS_NULL);
+
+		either = lappend(either, make_andclause(list_make2(null, make_less(make_zero(), make_count(NULL)))));
+	}
 	if (!never_null(inner, right))
 		either = lappend(either, make_less(make_count(right), make_count(NULL)));
 	counts->targetList = list_make1(makeTargetEntry(list_length(either) == 1 ? linitial(either) :
@@ -545,13 +526,13 @@ possible_rows(Query *outer, Query *inner, List *comparisons, int n, PossibleRow 
 	next.equal = false;
 	if (!never_null(inner, lsecond(comparison->args)))
 	{
-		next.inside = lappend(list_copy(row.inside), make_is_null(lsecond(comparison->args)));
+		next.inside = lappend(list_copy(row.inside), gpucol_make_null_test(lsecond(comparison->args), IS_NULL));
 		result = list_concat(result, possible_rows(outer, inner, comparisons, n + 1, next));
 	}
 	if (!never_null(outer, left))
 	{
 		next.inside = row.inside;
-		next.outside = lappend(list_copy(row.outside), make_is_null(left));
+		next.outside = lappend(list_copy(row.outside), gpucol_make_null_test((Expr *) left, IS_NULL));
 		result = list_concat(result, possible_rows(outer, inner, comparisons, n + 1, next));
 	}
 	return result;

@@ -62,6 +62,7 @@
 #include "compat.h"
 #include "lower/harmless.h"
 #include "lower/harmless_query.h"
+#include "plan/make.h"
 #include "plan/reason.h"
 #include "planner/subquery.h"
 #include "planner/subquery_join.h"
@@ -382,7 +383,6 @@ join_only_value(GpucolGroupedJoin *join, Node *value)
 static Node *
 join_found(GpucolGroupedJoin *join)
 {
-	NullTest   *test = makeNode(NullTest);
 	TargetEntry *key = linitial_node(TargetEntry, join->columns);
 	ListCell   *lc;
 
@@ -392,15 +392,25 @@ join_found(GpucolGroupedJoin *join)
 			break;
 		key = lfirst_node(TargetEntry, lc);
 	}
-	test->arg = (Expr *) gpucol_grouped_var(join, key, true);
-	test->nulltesttype = IS_NOT_NULL;
-	test->location = -1;
 	if (gpucol_subquery_is_unique(join->inner, join->equalities))
 		ungroup(join);
-	return (Node *) test;
+	return (Node *) gpucol_make_null_test((Expr *) gpucol_grouped_var(join, key, true), IS_NOT_NULL);
 }
 
 /* ---- the subquery ---- */
+
+/* What no subquery may have that becomes a join: the reason, or NULL. */
+static const char *
+decline_any(Query *query)
+{
+	if (query->rowMarks != NIL)
+		return "it locks rows";
+	if (query->cteList != NIL)
+		return "it has WITH";
+	if (contain_volatile_functions((Node *) query))
+		return "it has a volatile function";
+	return NULL;
+}
 
 const char *
 gpucol_grouped_decline(Query *query, int64 most)
@@ -413,25 +423,7 @@ gpucol_grouped_decline(Query *query, int64 most)
 		((query->sortClause != NIL || query->limitCount != NULL || query->limitOffset != NULL) &&
 		 (gpucol_first_rows(query) == 0 || gpucol_first_rows(query) > most)))
 		return "it has more clauses than WHERE";
-	if (query->rowMarks != NIL)
-		return "it locks rows";
-	if (query->cteList != NIL)
-		return "it has WITH";
-	if (contain_volatile_functions((Node *) query))
-		return "it has a volatile function";
-	return NULL;
-}
-
-/* An entry of the outer query's range table. */
-static RangeTblEntry *
-make_entry(RTEKind kind, const char *name, List *columns)
-{
-	RangeTblEntry *rte = makeNode(RangeTblEntry);
-
-	rte->rtekind = kind;
-	rte->eref = makeAlias(name, columns);
-	rte->inFromCl = true;
-	return rte;
+	return decline_any(query);
 }
 
 /* Add the grouped subquery to the outer query's FROM clause. */
@@ -441,17 +433,10 @@ add_join(GpucolGroupedJoin *join)
 	FromExpr   *from = join->outer->jointree;
 	RangeTblRef *right = makeNode(RangeTblRef);
 	JoinExpr   *joined = makeNode(JoinExpr);
-	RangeTblEntry *rte;
-	List	   *names = NIL;
-	ListCell   *lc;
+	RangeTblEntry *rte = gpucol_make_entry(RTE_JOIN, "unnamed_join", NIL);
 
-	foreach(lc, join->columns)
-		names = lappend(names, makeString(lfirst_node(TargetEntry, lc)->resname));
-	rte = make_entry(RTE_SUBQUERY, "grouped", names);
-	rte->subquery = join->inner;
-	join->outer->rtable = lappend(join->outer->rtable, rte);
-	rte = make_entry(RTE_JOIN, "unnamed_join", NIL);
 	rte->jointype = JOIN_LEFT;
+	join->outer->rtable = lappend(join->outer->rtable, gpucol_make_subquery_entry(join->inner, "grouped"));
 	join->outer->rtable = lappend(join->outer->rtable, rte);
 	right->rtindex = join->rti;
 	joined->jointype = JOIN_LEFT;
@@ -628,13 +613,7 @@ decline_exists(Query *query)
 	if (query->hasWindowFuncs || query->hasTargetSRFs || query->limitCount != NULL ||
 		query->limitOffset != NULL)
 		return "it has LIMIT, OFFSET, window functions or sets of rows in its list";
-	if (query->rowMarks != NIL)
-		return "it locks rows";
-	if (query->cteList != NIL)
-		return "it has WITH";
-	if (contain_volatile_functions((Node *) query))
-		return "it has a volatile function";
-	return NULL;
+	return decline_any(query);
 }
 
 Node *
@@ -658,7 +637,6 @@ static Node *
 prepare_found(GpucolGroupedJoin *join)
 {
 	TargetEntry *found = makeTargetEntry((Expr *) makeBoolConst(true, false), 1, "found", false);
-	NullTest   *test = makeNode(NullTest);
 
 	join->rti = list_length(join->outer->rtable) + 1;
 	join->join_rti = join->rti + 1;
@@ -667,10 +645,9 @@ prepare_found(GpucolGroupedJoin *join)
 	join->inner->hasDistinctOn = false;
 	join->inner->limitCount = (Node *) makeConst(INT8OID, -1, InvalidOid, sizeof(int64), Int64GetDatum(1),
 												 false, FLOAT8PASSBYVAL);
-	test->arg = (Expr *) gpucol_grouped_var(join, found, true);
-	test->nulltesttype = IS_NOT_NULL;
-	test->location = -1;
-	return gpucol_grouped_is_separate(join) ? (Node *) test : NULL;
+	if (!gpucol_grouped_is_separate(join))
+		return NULL;
+	return (Node *) gpucol_make_null_test((Expr *) gpucol_grouped_var(join, found, true), IS_NOT_NULL);
 }
 
 Node *

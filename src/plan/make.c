@@ -1,0 +1,53 @@
+/*-------------------------------------------------------------------------
+ *
+ * make.c
+ *	  Nodes that PostgreSQL's makefuncs.h has no function for.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "nodes/makefuncs.h"
+
+#include "plan/make.h"
+
+Expr *
+gpucol_make_null_test(Expr *expr, NullTestType type)
+{
+	NullTest   *test = makeNode(NullTest);
+
+	test->arg = expr;
+	test->nulltesttype = type;
+	test->location = -1;
+	return (Expr *) test;
+}
+
+RangeTblEntry *
+gpucol_make_entry(RTEKind kind, const char *name, List *columns)
+{
+	RangeTblEntry *rte = makeNode(RangeTblEntry);
+
+	rte->rtekind = kind;
+	rte->eref = makeAlias(name, columns);
+	rte->inFromCl = true;
+	return rte;
+}
+
+RangeTblEntry *
+gpucol_make_subquery_entry(Query *subquery, const char *name)
+{
+	RangeTblEntry *rte;
+	List	   *columns = NIL;
+	ListCell   *lc;
+
+	foreach(lc, subquery->targetList)
+	{
+		TargetEntry *tle = lfirst_node(TargetEntry, lc);
+
+		if (!tle->resjunk)
+			columns = lappend(columns, makeString(pstrdup(tle->resname ? tle->resname : "?column?")));
+	}
+	rte = gpucol_make_entry(RTE_SUBQUERY, name, columns);
+	rte->subquery = subquery;
+	return rte;
+}

@@ -1,0 +1,24 @@
+/*-------------------------------------------------------------------------
+ *
+ * make.h
+ *	  Nodes that PostgreSQL's makefuncs.h has no function for.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef GPUCOL_PLAN_MAKE_H
+#define GPUCOL_PLAN_MAKE_H
+
+#include "postgres.h"
+
+#include "nodes/parsenodes.h"
+
+/* expr IS NULL, or IS NOT NULL; the expression becomes a part of it. */
+extern Expr *gpucol_make_null_test(Expr *expr, NullTestType type);
+
+/* An entry of a range table, with these names of columns. */
+extern RangeTblEntry *gpucol_make_entry(RTEKind kind, const char *name, List *columns);
+
+/* ... for a subquery, with its columns' names. */
+extern RangeTblEntry *gpucol_make_subquery_entry(Query *subquery, const char *name);
+
+#endif							/* GPUCOL_PLAN_MAKE_H */
