@@ -22,15 +22,6 @@ vectors_at_once(int K)
 	return K == 1 ? 16 : K <= 3 ? 8 : K <= 10 ? 4 : K <= 15 ? 2 : 1;
 }
 
-/* Vectors of K words a lane, up to n, that fit in so many words. */
-__host__ __device__ constexpr int
-vectors_in(int words, int K, int n)
-{
-	while (n > 1 && n * K > words)
-		n /= 2;
-	return n;
-}
-
 /* The loop of for_each_vector() for one width, of one of `warps` warps that share it. */
 template <class F>
 struct VectorLoop

@@ -158,15 +158,4 @@ gpucol_bitmap_limit(uint32_t *match, uint32_t n)
 	memset(match + word + 1, 0, (GPUCOL_BITMAP_WORDS - 1 - word) * 4);
 }
 
-/* Number of set bits of a match bitmap. */
-static inline uint32_t
-gpucol_bitmap_count(const uint32_t *match)
-{
-	uint32_t	count = 0;
-
-	for (int i = 0; i < GPUCOL_BITMAP_WORDS; i++)
-		count += (uint32_t) __builtin_popcount(match[i]);
-	return count;
-}
-
 #endif							/* GPUCOL_KERNEL_BITPACK_H */

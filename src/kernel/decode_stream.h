@@ -18,9 +18,6 @@
 /* no vector's block is expanded */
 #define GPUCOL_STREAM_NO_VECTOR UINT32_MAX
 
-/* bytes of word rows in a page */
-#define GPUCOL_STREAM_PAGE_BYTES (GPUCOL_PAGE_ROWS * GPUCOL_ROW_BYTES)
-
 /* A packed vector's word rows where they straddle a page. */
 typedef struct GpucolStreamScratch
 {

@@ -27,9 +27,6 @@ typedef GpucolStatus (*GpucolCpuOpFunction) (GpucolCpuFrame *f);
 
 #define GPUCOL_CPU_NULL_AT(reg, j) ((reg)->nulls != NULL && (reg)->nulls[j])
 
-/* Three-valued logic on (value, null) bytes; NULL rows hold value 0. */
-#define GPUCOL_CPU_TRUE_AT(reg, j) ((uint8_t) ((reg)->v.b[j] & !GPUCOL_CPU_NULL_AT(reg, j)))
-
 /* An opcode: its function, and the classes of its result and its operands. */
 typedef struct GpucolCpuOp
 {

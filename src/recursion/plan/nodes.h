@@ -89,7 +89,6 @@ extern const CustomPathMethods gpucol_recursive_scan_path_methods;
 extern const CustomScanMethods gpucol_recursive_scan_scan_methods;
 
 /* The scan of gpucol.datalog (recursion/plan/path_datalog.c, recursion/exec/datalog.c). */
-extern const CustomPathMethods gpucol_datalog_path_methods;
 extern const CustomScanMethods gpucol_datalog_scan_methods;
 
 /* gpucol_recursive_summarise of a GpucolDatalog, of the rows that pass its conditions. */

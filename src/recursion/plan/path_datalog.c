@@ -162,6 +162,29 @@ read_condition(const RelOptInfo *rel, const RestrictInfo *info, int *column, Nod
 
 /* ---- paths ---- */
 
+/* See recursion/exec/datalog.c for what the node carries. */
+static Plan *
+plan_scan(PlannerInfo *root pg_attribute_unused(), RelOptInfo *rel pg_attribute_unused(),
+		  CustomPath *path, List *tlist, List *clauses, List *custom_plans pg_attribute_unused())
+{
+	CustomScan *scan = makeNode(CustomScan);
+	bool		batches = boolVal(list_nth(path->custom_private, 4));
+
+	scan->scan.plan.targetlist = batches ? copyObject(lthird(path->custom_private)) : tlist;
+	scan->scan.plan.qual = batches ? NIL : extract_actual_clauses(clauses, false);
+	scan->custom_exprs = copyObject(linitial(path->custom_private));
+	scan->custom_private = list_make2(lsecond(path->custom_private),
+									  lfourth(path->custom_private));
+	scan->custom_scan_tlist = lthird(path->custom_private);
+	scan->methods = &gpucol_datalog_scan_methods;
+	return &scan->scan.plan;
+}
+
+static const CustomPathMethods path_methods = {
+	.CustomName = "GpucolDatalog",
+	.PlanCustomPath = plan_scan,
+};
+
 void
 gpucol_datalog_add_scan(PlannerInfo *root, RelOptInfo *rel, RangeTblEntry *rte)
 {
@@ -198,7 +221,7 @@ gpucol_datalog_add_scan(PlannerInfo *root, RelOptInfo *rel, RangeTblEntry *rte)
 	path->custom_private = list_make5(list_make3(call->args, values, clauses), columns,
 									  make_columns(rte, rel->relid),
 									  list_make1_oid(call->funcid), makeBoolean(false));
-	path->methods = &gpucol_datalog_path_methods;
+	path->methods = &path_methods;
 	rel->pathlist = list_make1(path);
 	rel->partial_pathlist = NIL;
 }
@@ -226,7 +249,7 @@ gpucol_datalog_path_of(RelOptInfo *rel)
 		((CustomPath *) path)->methods == &gpucol_recursive_scan_path_methods)
 		path = linitial(((CustomPath *) path)->custom_paths);
 	if (path == NULL || !IsA(path, CustomPath) ||
-		((CustomPath *) path)->methods != &gpucol_datalog_path_methods)
+		((CustomPath *) path)->methods != &path_methods)
 		return NULL;
 	return copy_path((CustomPath *) path, false);
 }
@@ -268,26 +291,3 @@ gpucol_datalog_scanned(RelOptInfo *rel)
 	scan->methods = &gpucol_datalog_scan_methods;
 	return scan;
 }
-
-/* See recursion/exec/datalog.c for what the node carries. */
-static Plan *
-plan_scan(PlannerInfo *root pg_attribute_unused(), RelOptInfo *rel pg_attribute_unused(),
-		  CustomPath *path, List *tlist, List *clauses, List *custom_plans pg_attribute_unused())
-{
-	CustomScan *scan = makeNode(CustomScan);
-	bool		batches = boolVal(list_nth(path->custom_private, 4));
-
-	scan->scan.plan.targetlist = batches ? copyObject(lthird(path->custom_private)) : tlist;
-	scan->scan.plan.qual = batches ? NIL : extract_actual_clauses(clauses, false);
-	scan->custom_exprs = copyObject(linitial(path->custom_private));
-	scan->custom_private = list_make2(lsecond(path->custom_private),
-									  lfourth(path->custom_private));
-	scan->custom_scan_tlist = lthird(path->custom_private);
-	scan->methods = &gpucol_datalog_scan_methods;
-	return &scan->scan.plan;
-}
-
-const CustomPathMethods gpucol_datalog_path_methods = {
-	.CustomName = "GpucolDatalog",
-	.PlanCustomPath = plan_scan,
-};
