@@ -9,6 +9,7 @@
 
 #include "nodes/extensible.h"
 #include "nodes/pathnodes.h"
+#include "utils/lsyscache.h"
 
 #include "planner/planner.h"
 
@@ -55,6 +56,31 @@ path_size(Path *path)
 }
 
 /*
+ * Does a merge or hash join have a condition that its plan must turn round, and cannot?  PostgreSQL 15
+ * and 16 make such paths, and raise an error where one becomes a plan.
+ */
+static bool
+has_no_commutator(const Path *path)
+{
+	List	   *clauses = NIL;
+	ListCell   *lc;
+
+	if (IsA(path, MergePath))
+		clauses = ((const MergePath *) path)->path_mergeclauses;
+	else if (IsA(path, HashPath))
+		clauses = ((const HashPath *) path)->path_hashclauses;
+	foreach(lc, clauses)
+	{
+		RestrictInfo *rinfo = lfirst_node(RestrictInfo, lc);
+
+		if (bms_is_subset(rinfo->right_relids, ((const JoinPath *) path)->outerjoinpath->parent->relids) &&
+			!OidIsValid(get_commutator(castNode(OpExpr, rinfo->clause)->opno)))
+			return true;
+	}
+	return false;
+}
+
+/*
  * A copy of the cheapest ordinary path, to fall back to.  The original may be
  * freed by add_path as soon as it loses against another; what is below it may
  * not.
@@ -72,7 +98,7 @@ gpucol_fallback_path(RelOptInfo *output_rel)
 
 		/* planning a MinMaxAggPath would change the query's aggregates */
 		if (path->param_info != NULL || IsA(path, MinMaxAggPath) ||
-			path_size(path) == 0)
+			path_size(path) == 0 || has_no_commutator(path))
 			continue;
 		if (best == NULL || path->total_cost < best->total_cost)
 			best = path;
