@@ -19,6 +19,7 @@
 #include "catalog/pg_type.h"
 #include "miscadmin.h"
 #include "nodes/nodeFuncs.h"
+#include "optimizer/optimizer.h"
 #include "utils/builtins.h"
 #include "utils/date.h"
 #include "utils/fmgroids.h"
@@ -274,6 +275,22 @@ most_values(PlannerInfo *root, Node *key)
 	}
 }
 
+/* Has a table that an expression reads extended statistics?  PostgreSQL's estimate then knows more. */
+static bool
+has_statistics(PlannerInfo *root, Node *key)
+{
+	Relids		varnos = pull_varnos(root, key);
+	int			rti = -1;
+
+	while ((rti = bms_next_member(varnos, rti)) > 0)
+	{
+		if (rti < root->simple_rel_array_size && root->simple_rel_array[rti] != NULL &&
+			root->simple_rel_array[rti]->statlist != NIL)
+			return true;
+	}
+	return false;
+}
+
 double
 gpucol_key_values(PlannerInfo *root, List *keys, double rows)
 {
@@ -286,7 +303,7 @@ gpucol_key_values(PlannerInfo *root, List *keys, double rows)
 		Node	   *key = lfirst(lc);
 
 		groups *= most_values(root, key) + 1;
-		computed = computed && !IsA(key, Var);
+		computed = computed && !IsA(key, Var) && !has_statistics(root, key);
 	}
 	return computed ? Min(groups, Max(rows / ROWS_OF_GROUP, 1)) : groups;
 }

@@ -31,3 +31,17 @@ SELECT date_trunc('year', ts) AS y, count(*), sum(id) FROM t GROUP BY 1 ORDER BY
 SELECT floor(f / 10000) * 10000 AS b, count(*) FROM t GROUP BY 1 ORDER BY 1;
 SELECT id % 7 AS k, count(*), sum(id) FROM t GROUP BY 1 ORDER BY 1;
 SELECT extract(month FROM ts) AS m, id % 3, count(*) FROM t GROUP BY 1, 2 ORDER BY 1, 2 LIMIT 4;
+-- Where a table has extended statistics, PostgreSQL's estimate knows more than the keys.
+CREATE TABLE pairs (a int, b int) USING gpucol;
+INSERT INTO pairs SELECT i % 13, i % 17 FROM generate_series(1, 1000) i;
+ANALYZE pairs;
+CREATE FUNCTION planned_pairs() RETURNS text LANGUAGE plpgsql AS $$
+DECLARE plan json;
+BEGIN
+	EXECUTE 'EXPLAIN (FORMAT json) SELECT count(*) FROM pairs GROUP BY a + 1, b + 100' INTO plan;
+	RETURN format('%s, %s groups', plan #>> '{0,Plan,Custom Plan Provider}', plan #>> '{0,Plan,Plan Rows}');
+END $$;
+SELECT planned_pairs();
+CREATE STATISTICS pairs_of ON a, b FROM pairs;
+ANALYZE pairs;
+SELECT planned_pairs();
