@@ -801,7 +801,8 @@ gpucol_index_fetch_tuple(IndexFetchTableData *data, ItemPointer tid,
 	if (gpucol_scan_is_delta_only())
 		return false;
 	found = fetch_segment_row(fetch, gpucol_tid_row(tid), snapshot, slot);
-	if (!found && all_dead != NULL)
+	/* what this transaction has buried nobody else sees so */
+	if (!found && all_dead != NULL && !is_buried(data->rel, gpucol_tid_row(tid), snapshot))
 		*all_dead = gpucol_index_dead_row(data->rel, gpucol_tid_row(tid));
 	return found;
 }
