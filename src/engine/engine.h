@@ -71,6 +71,19 @@ typedef struct GpucolResult
 } GpucolResult;
 
 /* What a run did, for EXPLAIN ANALYZE. */
+/* The tables into which the threads of an aggregation reduce rows: reduction objects. */
+typedef struct GpucolReduction
+{
+	int			copies;			/* one a thread, or a fixed number where the order of rows counts; 0: unknown */
+	bool		grouped;		/* by keys; else one group each */
+	bool		by_slots;		/* some segment's groups were dense slots, */
+	bool		by_hash;		/* some rows' were looked up by hash, or by order */
+	bool		by_all;			/* all threads merged the copies; else one */
+	uint64_t	found;			/* groups of all copies, */
+	uint64_t	groups;			/* and merged */
+	uint64_t	bytes;			/* of all copies */
+} GpucolReduction;
+
 typedef struct GpucolRunStats
 {
 	uint64_t	segments_read;
@@ -93,6 +106,7 @@ typedef struct GpucolRunStats
 	int			devices;		/* CUDA: that took part */
 	int			batches;		/* CUDA: parts computed one after another */
 	int			threads;
+	GpucolReduction reduction;	/* CPU: of the last run */
 	char		kernel[32];		/* CUDA: which kernel answered; "" otherwise */
 	char		note[96];		/* CUDA: why not another, or on one device only */
 } GpucolRunStats;

@@ -145,6 +145,33 @@ trace(const GpucolRunStats *s)
 					s->end_seconds * 1e3, s->fetch_seconds * 1e3);
 }
 
+/* A copy of a reduction object up to this size stays in a processor's cache. */
+#define CACHED_BYTES	(1024 * 1024)
+
+/*
+ * The reduction objects of an aggregation: how many copies, of which kind, where they lie; what was merged.
+ */
+static void
+explain_reduction(const GpucolReduction *r, ExplainState *es)
+{
+	const char *kind = !r->grouped ? "one group each" : !r->by_hash ? "dense" :
+		!r->by_slots ? "hash" : "dense and hash";
+	StringInfoData text;
+
+	if (r->copies == 0)
+		return;
+	initStringInfo(&text);
+	appendStringInfo(&text, "%d %s in %s, %s; ", r->copies, r->copies == 1 ? "copy" : "copies",
+					 r->bytes / r->copies <= CACHED_BYTES ? "cache" : "memory", kind);
+	if (r->copies > 1)
+		appendStringInfo(&text, UINT64_FORMAT " groups merged into " UINT64_FORMAT " by %s; ", r->found, r->groups,
+						 r->by_all ? "all threads" : "one thread");
+	else
+		appendStringInfo(&text, UINT64_FORMAT " %s; ", r->groups, r->groups == 1 ? "group" : "groups");
+	appendStringInfo(&text, UINT64_FORMAT " kB", (r->bytes + 1023) / 1024);
+	ExplainPropertyText("Reduction Objects", text.data, es);
+}
+
 /*
  * What the runs did, under EXPLAIN ANALYZE.
  */
@@ -157,6 +184,8 @@ gpucol_explain_stats(GpucolExec *exec, ExplainState *es)
 		return;
 	if (exec->rows_of != NULL)
 	{
+		if (es->verbose)
+			explain_reduction(&stats->reduction, es);
 		if (exec->fallback)
 			ExplainPropertyText("Fallback", exec->fallback, es);
 		return;
@@ -187,6 +216,8 @@ gpucol_explain_stats(GpucolExec *exec, ExplainState *es)
 		ExplainPropertyText("Device Note", stats->note, es);
 	if (exec->ngroup_parts > 1)
 		ExplainPropertyInteger("Group Parts", NULL, exec->ngroup_parts, es);
+	if (es->verbose)
+		explain_reduction(&stats->reduction, es);
 	if (stats->threads > 0)
 		ExplainPropertyInteger("Threads", NULL, stats->threads, es);
 	if (exec->declined)

@@ -54,4 +54,25 @@ CREATE TABLE sums AS SELECT n, sum(f / 3) s FROM packed WHERE f < 1e9 GROUP BY n
 SET gpucol.cpu_threads = 3;
 SELECT count(*) FROM (SELECT n, sum(f / 3) s FROM packed WHERE f < 1e9 GROUP BY n EXCEPT ALL TABLE sums) d;
 
+-- EXPLAIN tells of the tables of threads and of their merge.
+CREATE FUNCTION am_reduction(query text) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE line text;
+BEGIN
+	FOR line IN EXECUTE 'EXPLAIN (ANALYZE, VERBOSE, COSTS OFF, TIMING OFF, SUMMARY OFF) ' || query LOOP
+		IF line ~ 'Reduction Objects' THEN
+			RETURN regexp_replace(substring(line FROM 'Reduction.*'), '(cache|memory)|; [0-9]+ kB', '', 'g');
+		END IF;
+	END LOOP;
+END $$;
+CREATE TABLE am_objects USING gpucol AS SELECT i AS id, i % 7 AS few, i / 10.0::float8 AS f, 't' || i AS t FROM generate_series(1, 20000) i;
+ANALYZE am_objects;
+SET gpucol.cpu_threads = 2;
+SELECT am_reduction('SELECT count(*) FROM am_objects');
+SELECT am_reduction('SELECT sum(f) FROM am_objects');
+SELECT am_reduction('SELECT few, sum(f) FROM am_objects GROUP BY 1');
+SELECT am_reduction('SELECT t, sum(f) FROM am_objects GROUP BY 1');
+DELETE FROM am_objects WHERE id < 10;
+INSERT INTO am_objects SELECT * FROM am_objects WHERE id = 11;
+SELECT am_reduction('SELECT few, sum(f) FROM am_objects GROUP BY 1');
+
 DROP SCHEMA agg_merge CASCADE;

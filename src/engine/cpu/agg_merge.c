@@ -258,14 +258,36 @@ merge_groups(GpucolRun *run, GpucolCpuGroups *to, GpucolCpuGroups *from)
 	return status;
 }
 
+/* Note what the tables are before they are merged. */
+static void
+note_parts(GpucolRun *run)
+{
+	GpucolReduction *reduction = &run->stats.reduction;
+
+	reduction->copies = run->agg.nparts;
+	reduction->grouped = run->program->nkeys > 0;
+	reduction->by_hash |= run->stats.delta_rows > 0;
+	for (int p = 0; p < run->agg.nparts; p++)
+	{
+		reduction->found += run->agg.parts[p]->n;
+		reduction->bytes += gpucol_cpu_group_bytes(run->agg.parts[p]);
+	}
+}
+
 /* Merge all partitions, in order, into the first; many groups are merged by all threads. */
 GpucolStatus
 gpucol_cpu_agg_merge_parts(GpucolRun *run)
 {
+	note_parts(run);
 	if (gpucol_cpu_merge_pays(run))
 	{
+		GpucolStatus status = gpucol_cpu_merge_all(run);
+
 		run->agg.merged = true;
-		return gpucol_cpu_merge_all(run);
+		run->stats.reduction.by_all = true;
+		for (int p = 0; p < run->agg.nparts && status == GPUCOL_OK; p++)
+			run->stats.reduction.groups += run->agg.parts[p]->n;
+		return status;
 	}
 	for (int p = 1; p < run->agg.nparts; p++)
 	{
@@ -278,5 +300,6 @@ gpucol_cpu_agg_merge_parts(GpucolRun *run)
 	}
 	run->agg.nparts = 1;
 	run->agg.merged = true;
+	run->stats.reduction.groups = run->agg.parts[0]->n;
 	return GPUCOL_OK;
 }

@@ -197,6 +197,8 @@ gpucol_cpu_dense_open(GpucolRun *run)
 	else if (run->agg.dense->flush_rows < plan->flush_rows)
 		plan->flush_rows = run->agg.dense->flush_rows;	/* of rows that may be in channels */
 	run->agg.dense = plan;
+	run->stats.reduction.by_slots |= plan != NULL && run->program->nkeys > 0;
+	run->stats.reduction.by_hash |= plan == NULL;
 	if (plan == NULL || run->join.nprobes > 0)
 		memset(run->digest.unread, 0, run->program->nregs);
 	else

@@ -46,6 +46,20 @@ gpucol_cpu_group_create(GpucolRun *run)
 	return groups;
 }
 
+uint64_t
+gpucol_cpu_group_bytes(const GpucolCpuGroups *groups)
+{
+	const GpucolCpuStrings *strings = &groups->strings;
+	uint64_t	bytes = (uint64_t) groups->capacity * groups->run->agg.group_words * sizeof(uint64_t);
+
+	bytes += groups->table.nslots * sizeof(uint64_t) + (uint64_t) groups->direct_size * sizeof(uint32_t);
+	bytes += (uint64_t) strings->capacity * sizeof(GpucolBytes) + strings->table.nslots * sizeof(uint64_t);
+	bytes += strings->bytes;
+	for (int s = 0; s < groups->run->agg.ndistinct; s++)
+		bytes += groups->sets[s].nslots * 2 * sizeof(uint64_t) + groups->sets[s].nbits / 8;
+	return bytes;
+}
+
 void
 gpucol_cpu_group_destroy(GpucolCpuGroups *groups)
 {

@@ -20,6 +20,7 @@ typedef struct GpucolCpuStrings
 	uint32_t	n;
 	uint32_t	capacity;
 	GpucolBytes *values;
+	uint64_t	bytes;			/* of all values */
 	GpucolHashTable table;		/* their numbers */
 	uint32_t	empty;			/* number + 1 of the string of no bytes, 0 unknown */
 	char	   *chunk;			/* arena: each chunk starts with a link */
@@ -118,6 +119,9 @@ struct GpucolCpuGroups
 
 extern GpucolCpuGroups *gpucol_cpu_group_create(GpucolRun *run);
 extern void gpucol_cpu_group_destroy(GpucolCpuGroups *groups);
+
+/* Bytes of a table: groups, what finds them, strings and sets. */
+extern uint64_t gpucol_cpu_group_bytes(const GpucolCpuGroups *groups);
 
 /* Make room in a table for n items. */
 extern GpucolStatus gpucol_cpu_group_grow(GpucolRun *run, GpucolHashTable *table, uint64_t n);

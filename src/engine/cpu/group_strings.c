@@ -99,6 +99,7 @@ find_string(GpucolCpuGroups *groups, GpucolBytes value, uint64_t hash, uint32_t 
 	strings->values[strings->n].len = value.len;
 	if (strings->values[strings->n].data == NULL)
 		return GPUCOL_OUT_OF_MEMORY;
+	strings->bytes += value.len;
 	*number = strings->n++;
 	gpucol_hash_put(&strings->table, at, hash, *number);
 	return GPUCOL_OK;
