@@ -33,6 +33,8 @@ static const char *const kind_names[] = {
 	[GPUCOL_JOIN_FULL] = "full",
 	[GPUCOL_JOIN_RIGHT_SEMI] = "right semi",
 	[GPUCOL_JOIN_RIGHT_ANTI] = "right anti",
+	[GPUCOL_JOIN_SET] = "lateral",
+	[GPUCOL_JOIN_SET_LEFT] = "left lateral",
 };
 
 /* What a table is made of: the name that the plan shows for a table. */
@@ -42,6 +44,8 @@ source_name(const Context *context, const GpucolExec *exec)
 	const GpucolPipe *pipe = exec->joins->pipe;
 	const char *name;
 
+	if (pipe->set != NULL)
+		return deparse_expression((Node *) pipe->set, context->names, true, true);
 	if (pipe->child < 0)
 		return psprintf("rows of SubPlan %d", -pipe->child);
 	if (pipe->rti == 0)
@@ -65,7 +69,7 @@ append_exprs(StringInfo text, Context *context, List *exprs, const char *word)
 static void
 append_condition(StringInfo text, Context *context, const GpucolPipeStep *step)
 {
-	int			n = list_length(step->outer_keys);
+	int			n = step->build->set != NULL ? 0 : list_length(step->outer_keys);
 
 	for (int i = 0; i < n; i++)
 	{
@@ -92,6 +96,12 @@ append_condition(StringInfo text, Context *context, const GpucolPipeStep *step)
 static void
 append_figures(StringInfo text, const GpucolBuild *build)
 {
+	if (build->step->build->set != NULL)
+	{
+		appendStringInfo(text, "; " UINT64_FORMAT " of " UINT64_FORMAT " rows", (uint64) build->probed.found,
+						 (uint64) build->probed.probed);
+		return;
+	}
 	appendStringInfo(text, "; %s table of " UINT64_FORMAT " rows, " UINT64_FORMAT " kB",
 					 build->figures.dense ? "dense" : "hash", (uint64) build->figures.rows,
 					 (uint64) (build->figures.bytes + 1023) / 1024);

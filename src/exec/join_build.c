@@ -93,7 +93,9 @@ open_sources(GpucolPipe *pipe, EState *estate, List *children, int eflags)
 {
 	ListCell   *lc;
 
-	if (pipe->rti != 0 && exec_rt_fetch(pipe->rti, estate)->rtekind != RTE_RELATION)
+	if (pipe->set != NULL)
+		gpucol_pipe_source(pipe, gpucol_pipe_exprs_desc(pipe->outputs));
+	else if (pipe->rti != 0 && exec_rt_fetch(pipe->rti, estate)->rtekind != RTE_RELATION)
 		gpucol_pipe_source(pipe, union_desc(pipe, estate));
 	else if (pipe->rti != 0)
 		gpucol_pipe_source(pipe, RelationGetDescr(ExecOpenScanRelation(estate, pipe->rti, eflags)));
@@ -101,6 +103,14 @@ open_sources(GpucolPipe *pipe, EState *estate, List *children, int eflags)
 		gpucol_pipe_source(pipe, ExecGetResultType(plan_state(pipe, estate, children)));
 	foreach(lc, pipe->steps)
 		open_sources(((GpucolPipeStep *) lfirst(lc))->build, estate, children, eflags);
+}
+
+/* A set-returning function has no table: nothing is run to make one. */
+static void
+init_set(GpucolBuild *build)
+{
+	build->exec.joins = palloc0(sizeof(GpucolJoins));
+	build->exec.joins->pipe = build->step->build;
 }
 
 /* Prepare the run over a pipe that is laid out, and those of its tables. */
@@ -132,6 +142,11 @@ init_run(GpucolExec *exec, CustomScanState *node, GpucolPipe *pipe, List *childr
 		GpucolBuild *build = &joins->builds[i];
 
 		build->step = list_nth(pipe->steps, i);
+		if (build->step->build->set != NULL)
+		{
+			init_set(build);
+			continue;
+		}
 		init_run(&build->exec, node, build->step->build, children, GPUCOL_PROGRAM_BUILD,
 				 lower_build);
 	}
@@ -194,6 +209,9 @@ build_table(GpucolExec *exec, int i, bool device)
 	GpucolExec *build = &joins->builds[i].exec;
 	GpucolStatus status;
 
+	joins->turns[i] = (GpucolTurn) {.nparts = 1};
+	if (joins->builds[i].step->build->set != NULL)
+		return GPUCOL_OK;
 	if (joins->builds[i].step->build->child < 0 &&
 		!bms_is_empty(build->rows_of->plan->extParam))
 	{
@@ -201,7 +219,6 @@ build_table(GpucolExec *exec, int i, bool device)
 		return GPUCOL_UNSUPPORTED;
 	}
 	build->budget = gpucol_run_budget(exec);
-	joins->turns[i] = (GpucolTurn) {.nparts = 1};
 	build->cpu_only = !device || !joins->builds[i].wanted;
 	status = gpucol_join_part_build(exec, i, joins->builds[i].wanted);
 	if (status != GPUCOL_OK)
@@ -332,6 +349,8 @@ gpucol_joins_end(GpucolExec *exec)
 
 	for (int i = 0; i < joins->nsteps; i++)
 	{
+		if (joins->builds[i].step->build->set != NULL)
+			continue;
 		gpucol_run_end(&joins->builds[i].exec);
 		free_lookup(joins, i);
 		joins->builds[i].step->built = false;

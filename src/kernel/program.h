@@ -221,7 +221,11 @@ typedef enum GpucolJoinKind
 								 * that had no match, all but their payload NULL */
 	GPUCOL_JOIN_FULL,			/* LEFT and RIGHT */
 	GPUCOL_JOIN_RIGHT_SEMI,		/* nothing; in the end the table's rows that had a match */
-	GPUCOL_JOIN_RIGHT_ANTI		/* nothing; in the end those that had none */
+	GPUCOL_JOIN_RIGHT_ANTI,		/* nothing; in the end those that had none */
+	GPUCOL_JOIN_SET,			/* of no table: a row for each element or field of the key
+								 * (kernel/set_function.h); its payload is loaded by the
+								 * filter's instructions alone; the CPU engine */
+	GPUCOL_JOIN_SET_LEFT		/* and, where there is none, one with NULLs */
 } GpucolJoinKind;
 
 /*
@@ -246,7 +250,7 @@ typedef struct GpucolProbe
 	uint16_t	filter_end;
 	uint16_t	residual;		/* bool register or GPUCOL_NO_REG */
 	uint16_t	filter;			/* bool register or GPUCOL_NO_REG */
-	uint16_t	unused;
+	uint16_t	set;			/* SET: constants from here, a GpucolSetFunction */
 } GpucolProbe;
 
 /*

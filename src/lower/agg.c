@@ -39,6 +39,7 @@
 #include "kernel/packed_decimal.h"
 #include "lower/agg.h"
 #include "lower/harmless.h"
+#include "lower/pipe.h"
 #include "lower/span.h"
 
 typedef struct AggFunction
@@ -301,7 +302,7 @@ lower_extreme(GpucolLower *l, Aggref *agg, GpucolFinal *final)
 	if (!IsA(arg, Var) || !gpucol_lower_expr(l, arg, &value) ||
 		value.cls != GPUCOL_CLASS_S)
 		return false;
-	if (l->no_extremes)
+	if (l->no_extremes || (l->pipe != NULL && gpucol_pipe_is_made(l->pipe, ((Var *) arg)->varattno)))
 		return false;
 	if (agg->aggfilter && !gpucol_lower_bool(l, agg->aggfilter, &filter))
 		return false;

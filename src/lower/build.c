@@ -295,6 +295,26 @@ gpucol_lower_put_const(GpucolLower *l, const GpucolConst *c)
 }
 
 /*
+ * Append a value of so many bytes to the constants; returns the number of the first.
+ */
+uint16
+gpucol_lower_put_bytes(GpucolLower *l, const void *value, size_t size)
+{
+	uint16		first = l->nconsts;
+
+	for (size_t at = 0; at < size; at += 16)
+	{
+		GpucolConst c;
+
+		memset(&c, 0, sizeof(c));
+		c.cls = GPUCOL_CLASS_D;
+		memcpy(&c.v.d, (const char *) value + at, Min(size - at, 16));
+		gpucol_lower_add_const(l, &c);
+	}
+	return first;
+}
+
+/*
  * Append a range conjunct without bounds, for the caller to fill.
  */
 GpucolRange *

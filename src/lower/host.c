@@ -109,7 +109,10 @@ gpucol_lower_host(GpucolLower *l, Expr *expr, int *column, int *id)
 		expr = (Expr *) constant_mutator((Node *) expr, l);
 	if (!gpucol_harmless_condition(l, expr) && gpucol_match_create(l, expr) == NULL)
 		return false;
-	*id = gpucol_lower_add_host(l, *column,
-								(Expr *) renumber_mutator((Node *) expr, NULL));
+	expr = (Expr *) renumber_mutator((Node *) expr, NULL);
+	/* of these there is no dictionary, and threads ask for each */
+	if (l->pipe != NULL && gpucol_pipe_is_made(l->pipe, attnum) && gpucol_match_create(l, expr) == NULL)
+		return gpucol_lower_decline(l, "a condition on what a set-returning function makes that bytes do not decide");
+	*id = gpucol_lower_add_host(l, *column, expr);
 	return true;
 }

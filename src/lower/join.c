@@ -90,7 +90,8 @@ find_payload(const GpucolPipe *pipe, AttrNumber attnum)
 		if (attnum >= step->first && attnum < step->first + list_length(step->payload))
 		{
 			payload.probe = foreach_current_index(lc);
-			payload.column = list_length(step->inner_keys) + attnum - step->first;
+			payload.column = step->build->set == NULL ? list_length(step->inner_keys) + attnum - step->first :
+				castNode(Var, list_nth(step->payload, attnum - step->first))->varattno - 1;
 		}
 	}
 	return payload;

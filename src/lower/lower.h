@@ -210,6 +210,7 @@ extern uint16 gpucol_lower_emit(GpucolLower *l, GpucolOpcode op, uint16 a,
 								uint16 b, uint16 c, int32 aux);
 extern uint16 gpucol_lower_add_const(GpucolLower *l, const GpucolConst *c);
 extern uint16 gpucol_lower_put_const(GpucolLower *l, const GpucolConst *c);
+extern uint16 gpucol_lower_put_bytes(GpucolLower *l, const void *value, size_t size);
 extern GpucolRange *gpucol_lower_add_range(GpucolLower *l, int column,
 										   GpucolRangeOp op);
 extern int	gpucol_lower_add_host(GpucolLower *l, int column, Expr *expr);

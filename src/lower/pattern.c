@@ -14,6 +14,7 @@
 
 #include "lower/lower.h"
 #include "lower/reader.h"
+#include "lower/set_function.h"
 
 /* A plain character's next byte: false at anything else. */
 static bool
@@ -213,4 +214,48 @@ gpucol_lower_pattern(const char *regexp, int len, GpucolTextPattern *p, GpucolPa
 	p->rest |= !ends;
 	/* of several matches the longest counts, in which an optional piece might not be */
 	return r.at == r.end && (facts->whole || p->optional == 0) && (facts->group == 1 || is_decided(p));
+}
+
+/* One or more of the set, or one. */
+static bool
+end_set(GpucolReadText *r, GpucolSetFunction *function)
+{
+	function->repeated = gpucol_read_pass(r, "+");
+	/* a character of several bytes would be several separators */
+	return r->at == r->end && (function->repeated || !function->beyond);
+}
+
+bool
+gpucol_lower_separator(const char *regexp, int len, GpucolSetFunction *function)
+{
+	GpucolReadText r = {regexp, regexp + len};
+	GpucolTextPattern set;
+	uint8		byte;
+
+	memset(&set, 0, sizeof(set));
+	function->keeps_empty = true;
+	if (gpucol_read_pass(&r, "["))
+	{
+		if (!read_set(&r, &set))
+			return false;
+		function->beyond = (set.set[2] & 1) != 0;
+		memcpy(function->set, set.set, sizeof(function->set));
+		return end_set(&r, function);
+	}
+	if (gpucol_read_pass(&r, "\\s"))
+	{
+		for (const char *space = " \t\n\v\f\r"; *space != '\0'; space++)
+			add_to_set(&set, (uint8) *space);
+		memcpy(function->set, set.set, sizeof(function->set));
+		function->ascii = true;
+		return end_set(&r, function);
+	}
+	while (read_byte(&r, &byte) && function->len < GPUCOL_SET_SEPARATOR)
+		function->separator[function->len++] = (char) byte;
+	if (function->len != 1 || IS_HIGHBIT_SET(function->separator[0]) || !gpucol_read_sees(&r, "+"))
+		return r.at == r.end && function->len > 0;
+	add_to_set(&set, (uint8) function->separator[0]);
+	memcpy(function->set, set.set, sizeof(function->set));
+	function->len = 0;
+	return end_set(&r, function);
 }

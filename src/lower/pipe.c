@@ -20,6 +20,7 @@
 #include "utils/typcache.h"
 
 #include "lower/pipe.h"
+#include "lower/set_function.h"
 
 /* ------------------------------------------------------------------------
  * Layout
@@ -128,6 +129,25 @@ gpucol_pipe_source(GpucolPipe *pipe, TupleDesc desc)
 	pipe->desc = CreateTupleDescCopy(desc);
 	pipe->nsource = desc->natts;
 	pipe->given = true;
+}
+
+/*
+ * Rows whose columns are these.
+ */
+TupleDesc
+gpucol_pipe_exprs_desc(const List *exprs)
+{
+	TupleDesc	desc = CreateTemplateTupleDesc(list_length(exprs));
+	ListCell   *lc;
+
+	foreach(lc, exprs)
+	{
+		AttrNumber	attnum = foreach_current_index(lc) + 1;
+
+		TupleDescInitEntry(desc, attnum, "", exprType(lfirst(lc)), exprTypmod(lfirst(lc)), 0);
+		TupleDescInitEntryCollation(desc, attnum, exprCollation(lfirst(lc)));
+	}
+	return desc;
 }
 
 /* Add to a step's payload what expressions need of its table. */
@@ -311,6 +331,45 @@ map_mutator(Node *node, void *context)
 }
 
 /*
+ * Is a column made by a set-returning function?
+ */
+bool
+gpucol_pipe_is_made(const GpucolPipe *pipe, AttrNumber attnum)
+{
+	ListCell   *lc;
+
+	foreach(lc, pipe->steps)
+	{
+		const GpucolPipeStep *step = lfirst(lc);
+
+		if (step->build != NULL && step->build->set != NULL && attnum >= step->first &&
+			attnum < step->first + list_length(step->payload))
+			return true;
+	}
+	return bms_is_member(attnum, pipe->made);
+}
+
+/* Does such a function make what a node stands for? */
+static bool
+is_of_set(const GpucolPipe *pipe, const Node *node)
+{
+	ListCell   *lc;
+
+	if (pipe == NULL)
+		return false;
+	if (pipe->set != NULL)
+		return find_same(pipe->outputs, node) >= 0;
+	foreach(lc, pipe->steps)
+	{
+		const GpucolPipeStep *step = lfirst(lc);
+
+		if (step->build->set != NULL && is_of_set(step->build, node))
+			return true;
+	}
+	return false;
+}
+
+/*
  * An expression over the columns of the laid out pipe.
  */
 Node *
@@ -390,7 +449,7 @@ find_open(const GpucolPipe *drive, const GpucolPipe *build, const Expr *expr, Li
  * becomes one over them.
  */
 static GpucolLower *
-begin_alone(List *columns, uint64 open, Expr **expr)
+begin_alone(const GpucolPipe *drive, const GpucolPipe *build, List *columns, uint64 open, Expr **expr)
 {
 	GpucolLower *l;
 	GpucolPipe *pipe = palloc0(sizeof(GpucolPipe));
@@ -406,6 +465,8 @@ begin_alone(List *columns, uint64 open, Expr **expr)
 	{
 		if (open >> i & 1)
 			pipe->decimals[i] = gpucol_pipe_planned_decimal();
+		if (is_of_set(drive, list_nth(columns, i)) || is_of_set(build, list_nth(columns, i)))
+			pipe->made = bms_add_member(pipe->made, i + 1);
 	}
 	*expr = (Expr *) gpucol_pipe_map(pipe, (Node *) *expr);
 	l = gpucol_lower_begin(pipe->desc, pipe->varno, NULL);
@@ -428,7 +489,7 @@ ask(const GpucolPipe *drive, const GpucolPipe *build, Expr *expr, bool as_key)
 	answer.reason = find_open(drive, build, expr, &columns, &open);
 	if (answer.reason != NULL || gpucol_pipe_recall(expr, open, as_key, &answer))
 		return answer;
-	l = begin_alone(columns, open, &mapped);
+	l = begin_alone(drive, build, columns, open, &mapped);
 	ok = as_key ? lower_key(l, mapped, &answer.value) : gpucol_lower_bool(l, mapped, &reg);
 	answer.reason = ok ? NULL : l->reason;
 	gpucol_pipe_remember(expr, open, as_key, &answer);
@@ -475,6 +536,28 @@ const char *
 gpucol_pipe_check_condition(const GpucolPipe *drive, const GpucolPipe *build, Expr *condition)
 {
 	return ask(drive, build, condition, false).reason;
+}
+
+/*
+ * Can an engine call a set-returning function for rows of `drive`?
+ */
+const char *
+gpucol_pipe_check_set(const GpucolPipe *drive, FuncExpr *set)
+{
+	Expr	   *argument = gpucol_lower_set_argument(set);
+	GpucolLower *l;
+	List	   *columns;
+	uint64		open;
+	uint16		reg;
+	uint16		consts;
+	const char *reason = find_open(drive, NULL, argument, &columns, &open);
+
+	if (reason != NULL)
+		return reason;
+	if (columns == NIL || contain_volatile_functions((Node *) argument))
+		return "a set of no column, or of a volatile function";
+	l = begin_alone(drive, NULL, columns, open, &argument);
+	return gpucol_lower_set(l, set, argument, &reg, &consts) ? NULL : l->reason;
 }
 
 /*
@@ -537,6 +620,34 @@ lower_all(GpucolLower *l, const GpucolPipe *pipe, List *conditions, uint16 *reg)
 	return true;
 }
 
+/* Lower a step that is a set-returning function: what it makes is loaded at once. */
+static bool
+lower_set(GpucolLower *l, const GpucolPipe *pipe, const GpucolPipeStep *step, GpucolProbe *probe)
+{
+	uint16		reg;
+	ListCell   *lc;
+
+	if (!gpucol_lower_set(l, step->build->set, (Expr *) gpucol_pipe_map(pipe, linitial(step->outer_keys)), &reg,
+						  &probe->set))
+		return false;
+	gpucol_lower_add_probe_key(l, reg);
+	probe->nkeys = 1;
+	probe->keys_end = probe->residual_end = l->ninstrs;
+	probe->residual = GPUCOL_NO_REG;
+	foreach(lc, step->payload)
+	{
+		GpucolValue value;
+
+		if (!gpucol_lower_expr(l, (Expr *) gpucol_pipe_map(pipe, lfirst(lc)), &value))
+			return false;
+	}
+	if (!lower_all(l, pipe, step->filter, &probe->filter))
+		return false;
+	probe->filter_end = l->ninstrs;
+	gpucol_lower_add_probe(l, probe);
+	return true;
+}
+
 /* Lower one step. */
 static bool
 lower_step(GpucolLower *l, const GpucolPipe *pipe, const GpucolPipeStep *step, int number)
@@ -544,6 +655,8 @@ lower_step(GpucolLower *l, const GpucolPipe *pipe, const GpucolPipeStep *step, i
 	GpucolProbe probe = {.table = number,.kind = step->kind,.first_key = l->nprobe_keys};
 	ListCell   *lc;
 
+	if (step->build->set != NULL)
+		return lower_set(l, pipe, step, &probe);
 	foreach(lc, step->outer_keys)
 	{
 		uint16		reg;

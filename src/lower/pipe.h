@@ -77,6 +77,7 @@ struct GpucolPipe
 	struct Path *path;			/* the planner's path of it */
 	Bitmapset  *relids;			/* range table indexes that it has the columns of */
 	List	   *outputs;		/* rows of a plan: what each column is */
+	FuncExpr   *set;			/* rows that this function makes of those before: no table */
 	List	   *conditions;		/* of Expr: on the table's rows */
 	List	   *steps;			/* of GpucolPipeStep */
 
@@ -86,9 +87,13 @@ struct GpucolPipe
 	Index		varno;			/* in mapped Vars */
 	bool		given;			/* desc was set by gpucol_pipe_source */
 	GpucolPipeDecimal *decimals;	/* by column of desc */
+	Bitmapset  *made;			/* columns that functions make, where not all steps are known */
 
 	bool		dry;			/* in this run: no row of the source flows */
 };
+
+/* Rows whose columns are these. */
+extern TupleDesc gpucol_pipe_exprs_desc(const List *exprs);
 
 /* The columns of the source of a pipe, of which desc has those; copied. */
 extern void gpucol_pipe_source(GpucolPipe *pipe, TupleDesc desc);
@@ -113,6 +118,9 @@ extern bool gpucol_pipe_is_same(const Node *a, const Node *b);
 extern bool gpucol_pipe_has(const GpucolPipe *pipe, const Node *node);
 extern List *gpucol_pipe_mark(List *exprs);
 
+/* Is a column of a laid out pipe made by a set-returning function? */
+extern bool gpucol_pipe_is_made(const GpucolPipe *pipe, AttrNumber attnum);
+
 /* An expression, or list of them, over the columns of the laid out pipe; a copy. */
 extern Node *gpucol_pipe_map(const GpucolPipe *pipe, Node *node);
 
@@ -129,12 +137,14 @@ extern bool gpucol_pipe_lower_build(GpucolLower *l, const GpucolPipeStep *step);
 /*
  * Add a key to a step of `drive`, `oper` being the equality of its two sides; or else the
  * reason why it cannot be one.  Can a condition be lowered over rows of `drive` joined with
- * those of `build`?  If not, the reason.
+ * those of `build`?  If not, the reason.  Can an engine call a set-returning function for them?
  */
 extern const char *gpucol_pipe_add_key(const GpucolPipe *drive, GpucolPipeStep *step,
 									   Expr *outer_key, Expr *inner_key, Oid oper);
 extern const char *gpucol_pipe_check_condition(const GpucolPipe *drive, const GpucolPipe *build,
 											   Expr *condition);
+
+extern const char *gpucol_pipe_check_set(const GpucolPipe *drive, FuncExpr *set);
 
 /*
  * Does a step deliver rows of its table once the source has ended?  Do rows get behind a

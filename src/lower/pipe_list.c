@@ -101,7 +101,8 @@ save_pipe(const GpucolPipe *pipe, List **exprs)
 					   save_exprs(relations, exprs), save_exprs(pipe->outputs, exprs),
 					   save_exprs(pipe->conditions, exprs), steps);
 	saved = lappend(saved, save_exprs(parts, exprs));
-	return lappend(saved, pipe->part_attnums);
+	saved = lappend(saved, pipe->part_attnums);
+	return lappend(saved, save_exprs(pipe->set == NULL ? NIL : list_make1(pipe->set), exprs));
 }
 
 /* Make a pipe of lists. */
@@ -128,6 +129,8 @@ load_pipe(List *saved, List *exprs)
 	foreach(lc, load_exprs(list_nth(saved, 5), exprs))
 		pipe->part_rtis = lappend_int(pipe->part_rtis, lfirst_node(Var, lc)->varno);
 	pipe->part_attnums = list_nth(saved, 6);
+	foreach(lc, load_exprs(list_nth(saved, 7), exprs))
+		pipe->set = lfirst_node(FuncExpr, lc);
 	foreach(lc, (List *) list_nth(saved, 4))
 		pipe->steps = lappend(pipe->steps, load_step(lfirst(lc), exprs));
 	return pipe;

@@ -197,24 +197,6 @@ constant_text(List *args, int i, const char **data, int *len)
 	return true;
 }
 
-/* Append a value of so many bytes to the constants. */
-static uint16
-put_bytes(GpucolLower *l, const void *value, size_t size)
-{
-	uint16		first = l->nconsts;
-
-	for (size_t at = 0; at < size; at += 16)
-	{
-		GpucolConst c;
-
-		memset(&c, 0, sizeof(c));
-		c.cls = GPUCOL_CLASS_D;
-		memcpy(&c.v.d, (const char *) value + at, Min(size - at, 16));
-		gpucol_lower_add_const(l, &c);
-	}
-	return first;
-}
-
 /* Do all the texts have a deterministic collation?  Of others PostgreSQL raises an error, or compares them. */
 static bool
 are_deterministic(List *args)
@@ -273,8 +255,8 @@ lower_found(GpucolLower *l, const TextFunction *f, List *args, uint16 reg, Gpuco
 		memset(&separator, 0, sizeof(separator));
 		separator.len = len;
 		memcpy(separator.bytes, data, len);
-		out->reg = gpucol_lower_emit(l, GPUCOL_OP_FIELD_S, reg, put_bytes(l, &separator, sizeof(separator)),
-									 GPUCOL_NO_REG, (int) n);
+		out->reg = gpucol_lower_emit(l, GPUCOL_OP_FIELD_S, reg,
+									 gpucol_lower_put_bytes(l, &separator, sizeof(separator)), GPUCOL_NO_REG, (int) n);
 		return true;
 	}
 	if (!gpucol_lower_pattern(data, len, &pattern, &facts) ||
@@ -282,8 +264,8 @@ lower_found(GpucolLower *l, const TextFunction *f, List *args, uint16 reg, Gpuco
 		return gpucol_lower_decline(l, "a regular expression that only PostgreSQL's engine knows");
 	if (f->kind == TEXT_REPLACED ? !is_replaced_by(args, facts.group) : facts.group != 1)
 		return gpucol_lower_decline(l, "replaced by other than the group");
-	out->reg = gpucol_lower_emit(l, GPUCOL_OP_MATCH_S, reg, put_bytes(l, &pattern, sizeof(pattern)), GPUCOL_NO_REG,
-								 f->kind == TEXT_GROUP ? GPUCOL_TEXT_OR_NULL : 0);
+	out->reg = gpucol_lower_emit(l, GPUCOL_OP_MATCH_S, reg, gpucol_lower_put_bytes(l, &pattern, sizeof(pattern)),
+								 GPUCOL_NO_REG, f->kind == TEXT_GROUP ? GPUCOL_TEXT_OR_NULL : 0);
 	return true;
 }
 

@@ -51,7 +51,7 @@ static PlannedStmt *
 plan_statement(Query *parse, const char *query_string, int cursor_options,
 			   ParamListInfo bound_params)
 {
-	PlannedStmt *stmt = gpucol_subquery_plan(previous_planner, gpucol_set_groups(parse), query_string,
+	PlannedStmt *stmt = gpucol_subquery_plan(previous_planner, gpucol_set_from(gpucol_set_groups(parse)), query_string,
 											 cursor_options, bound_params);
 
 	if (gpucol_pushdown == GPUCOL_PUSHDOWN_REQUIRE)

@@ -43,6 +43,7 @@
 #include "plan/twice.h"
 #include "plan/walk.h"
 #include "planner/path_join.h"
+#include "planner/path_join_set.h"
 #include "planner/planner.h"
 #include "planner/subquery.h"
 
@@ -357,7 +358,7 @@ path_pipe(RelOptInfo *rel)
 	pipe->relids = rel->relids;
 	pipe->path = rel->cheapest_total_path;
 	pipe->outputs = pipe->path->pathtarget->exprs;
-	gpucol_pipe_source(pipe, gpucol_join_exprs_desc(pipe->outputs));
+	gpucol_pipe_source(pipe, gpucol_pipe_exprs_desc(pipe->outputs));
 	return pipe;
 }
 
@@ -427,6 +428,31 @@ test_by_host(const Pair *pair, GpucolJoinPipe *made)
 	made->joined = Max(made->joined, pair->joinrel->rows);
 }
 
+/* A pipe behind a set-returning function of the rows that flow, or NULL. */
+static GpucolJoinPipe *
+set_pipe(Pair *pair, const GpucolJoinPipe *drive)
+{
+	GpucolJoinPipe *made = palloc0(sizeof(GpucolJoinPipe));
+	GpucolPipeStep *step;
+
+	if (!pair->drive_is_outer || drive->nsteps >= MAX_STEPS)
+		return NULL;
+	step = gpucol_join_set_step(pair->root, drive->pipe, pair->build, pair->jointype, pair->restrictlist,
+								&pair->reason);
+	if (step == NULL)
+		return NULL;
+	step->rows = pair->joinrel->rows;
+	made->pipe = palloc(sizeof(GpucolPipe));
+	*made->pipe = *drive->pipe;
+	made->pipe->relids = bms_union(drive->pipe->relids, pair->build->relids);
+	made->pipe->steps = lappend(list_copy(drive->pipe->steps), step);
+	made->nsteps = drive->nsteps + 1;
+	made->rows = made->joined = pair->joinrel->rows;
+	made->build = drive->build;
+	made->flow = drive->flow + gpucol_cost_probe(drive->rows, 1, 1, list_length(step->filter), made->joined);
+	return made;
+}
+
 /* A pipe of the pair, or NULL. */
 static GpucolJoinPipe *
 pair_pipe(Pair *pair)
@@ -439,11 +465,13 @@ pair_pipe(Pair *pair)
 
 	if (drive == NULL)
 		return NULL;
+	if (gpucol_join_set_function(pair->root, pair->build) != NULL)
+		return set_pipe(pair, drive);
 	step->kind = join_kind(pair);
 	step->build = choose_build(pair, &build, &nsteps);
 	if (step->build == NULL || is_beaten(pair, drive->build + drive->flow + build) ||
 		!share_out(pair, drive->pipe, step) || lacks_columns(pair, step) ||
-		drive->nsteps + nsteps >= MAX_STEPS)
+		drive->nsteps + nsteps >= MAX_STEPS || (gpucol_pipe_step_has_tail(step) && gpucol_join_has_set(drive->pipe)))
 		return NULL;
 	step->rows = pair->joinrel->rows;
 	made->pipe = palloc(sizeof(GpucolPipe));
@@ -492,7 +520,7 @@ children(GpucolPipe *pipe, List *paths)
 {
 	ListCell   *lc;
 
-	if (pipe->child < 0)
+	if (pipe->child < 0 || pipe->set != NULL)
 		return paths;
 	if (pipe->rti == 0)
 	{
@@ -550,6 +578,11 @@ add_join_path(PlannerInfo *root, RelOptInfo *joinrel, GpucolJoinPipe *pipe)
 		fallback = pipe->fallback;
 	if (fallback == NULL || !check_target(pipe->pipe, joinrel->reltarget->exprs))
 		return;
+	if (gpucol_join_has_set(pipe->pipe))
+	{
+		pipe->fallback = fallback;
+		return;					/* for groups alone */
+	}
 	path = makeNode(CustomPath);
 	path->path.pathtype = T_CustomScan;
 	path->path.parent = joinrel;
@@ -726,31 +759,6 @@ gpucol_path_join_add(PlannerInfo *root, RelOptInfo *joinrel, RelOptInfo *outerre
  * ------------------------------------------------------------------------
  */
 
-/* Parameters in expressions, for the planner to account for. */
-static bool
-params_walker(Node *node, void *context)
-{
-	List	  **params = context;
-
-	if (node == NULL)
-		return false;
-	if (IsA(node, Param))
-	{
-		*params = list_append_unique(*params, node);
-		return false;
-	}
-	return expression_tree_walker(node, params_walker, context);
-}
-
-List *
-gpucol_join_params(List *exprs)
-{
-	List	   *params = NIL;
-
-	params_walker((Node *) exprs, &params);
-	return params;
-}
-
 /*
  * Have a plan carry a pipe: its expressions in a junk column, whose Vars PostgreSQL
  * adjusts and which it never computes; returns the pipe itself.
@@ -847,41 +855,6 @@ gpucol_join_limited(Path *path, List *keys, List *limit, double rows)
 	copy->custom_private = list_make5(pipe, columns, keys, NIL, limit);
 	gpucol_cost_join(&copy->path, pipe->build, pipe->flow, list_length(columns));
 	return copy;
-}
-
-/* Name the tables of an aggregation's pipe, and those of what is below. */
-static void
-name_relations(Plan *plan, void *context)
-{
-	CustomScan *cscan = (CustomScan *) plan;
-	List	   *pipe = NIL;
-
-	if (IsA(plan, CustomScan) && cscan->methods == &gpucol_agg_methods)
-		pipe = list_nth(cscan->custom_private, GPUCOL_AGG_PRIVATE_PIPE);
-	if (pipe != NIL)
-		cscan->custom_relids =
-			gpucol_pipe_load(pipe, castNode(RowExpr,
-												 llast_node(TargetEntry, cscan->custom_scan_tlist)->expr)->args,
-								  NULL)->relids;
-	gpucol_plan_walk(plan, name_relations, context);
-}
-
-/*
- * Have EXPLAIN name the joined tables of aggregations, which are of no relation that
- * PostgreSQL knows the tables of.
- */
-void
-gpucol_join_name_relations(PlannedStmt *stmt)
-{
-	ListCell   *lc;
-
-	if (stmt->planTree != NULL)
-		name_relations(stmt->planTree, NULL);
-	foreach(lc, stmt->subplans)
-	{
-		if (lfirst(lc) != NULL)
-			name_relations(lfirst(lc), NULL);
-	}
 }
 
 /*

@@ -41,9 +41,8 @@ extern GpucolJoinPipe *gpucol_join_pipe(PlannerInfo *root, RelOptInfo *rel);
 extern GpucolJoinPipe *gpucol_join_rows_pipe(PlannerInfo *root, RelOptInfo *rel,
 											 const RelOptInfo *whole);
 
-/* path_join_base.c: the pipe of a base relation; rows whose columns are these */
+/* path_join_base.c: the pipe of a base relation */
 extern GpucolJoinPipe *gpucol_join_base_pipe(PlannerInfo *root, RelOptInfo *rel);
-extern TupleDesc gpucol_join_exprs_desc(const List *exprs);
 
 /* A gpucol table that the rows of a base relation are made of, or InvalidOid. */
 extern Oid	gpucol_join_packed_table(PlannerInfo *root, const RelOptInfo *rel);

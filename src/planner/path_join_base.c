@@ -176,25 +176,6 @@ is_unsteady(PlannerInfo *root, RelOptInfo *rel)
 }
 
 /*
- * Rows whose columns are these.
- */
-TupleDesc
-gpucol_join_exprs_desc(const List *exprs)
-{
-	TupleDesc	desc = CreateTemplateTupleDesc(list_length(exprs));
-	ListCell   *lc;
-
-	foreach(lc, exprs)
-	{
-		AttrNumber	attnum = foreach_current_index(lc) + 1;
-
-		TupleDescInitEntry(desc, attnum, "", exprType(lfirst(lc)), exprTypmod(lfirst(lc)), 0);
-		TupleDescInitEntryCollation(desc, attnum, exprCollation(lfirst(lc)));
-	}
-	return desc;
-}
-
-/*
  * The subplan of `value NOT IN (query)` where the query refers to nothing outside of it;
  * else NULL.
  */
@@ -242,7 +223,7 @@ add_not_in(PlannerInfo *root, GpucolJoinPipe *found, Node *clause)
 	step->build = palloc0(sizeof(GpucolPipe));
 	step->build->child = -subplan->plan_id;
 	step->build->outputs = list_make1(column);
-	gpucol_pipe_source(step->build, gpucol_join_exprs_desc(step->build->outputs));
+	gpucol_pipe_source(step->build, gpucol_pipe_exprs_desc(step->build->outputs));
 	reason = gpucol_pipe_add_key(found->pipe, step, linitial(op->args),
 								 (Expr *) makeVar(1, 1, column->typeId, column->typeMod,
 												  column->collation, 0), op->opno);

@@ -19,6 +19,11 @@
 extern Query *gpucol_set_groups(Query *parse);
 
 /*
+ * set_from.c: one in which such functions that are keys of groups stand in FROM; a copy, or `parse` itself.
+ */
+extern Query *gpucol_set_from(Query *parse);
+
+/*
  * set_weights.c: why an aggregate cannot be told from distinct rows and how often each is there, or
  * NULL.
  */

@@ -98,9 +98,16 @@ static void
 bound_payload(const GpucolRun *run, const GpucolInstr *instr, GpucolCpuBounds *b)
 {
 	const GpucolPayload *payload = &run->code.payloads[instr->aux - run->program->ncolumns];
-	const GpucolLookupColumn *column =
-		&run->join.probes[payload->probe].table->columns[payload->column];
+	const GpucolCpuProbe *probe = &run->join.probes[payload->probe];
+	const GpucolLookupColumn *column;
 
+	b->known = is_bounded(run->code.classes[instr->dst]);
+	if (probe->is_set)
+	{
+		gpucol_cpu_set_bounds(probe, payload->column, b);
+		return;
+	}
+	column = &probe->table->columns[payload->column];
 	b->known = is_bounded(run->code.classes[instr->dst]) && column->highs == NULL;
 	b->nullable = true;
 	b->lo = column->least;

@@ -27,6 +27,8 @@ plan_string_key(const GpucolRun *run, GpucolDenseKey *key)
 	{
 		const GpucolPayload *payload = &run->code.payloads[load->aux - run->program->ncolumns];
 
+		if (run->join.probes[payload->probe].is_set)
+			return false;
 		range = run->join.probes[payload->probe].table->columns[payload->column].nentries;
 	}
 	else

@@ -16,7 +16,7 @@
 static bool
 hands_pairs_on(const GpucolCpuProbe *probe)
 {
-	return probe->kind == GPUCOL_JOIN_INNER || probe->kind == GPUCOL_JOIN_LEFT ||
+	return probe->is_set || probe->kind == GPUCOL_JOIN_INNER || probe->kind == GPUCOL_JOIN_LEFT ||
 		probe->kind == GPUCOL_JOIN_RIGHT || probe->kind == GPUCOL_JOIN_FULL;
 }
 
@@ -78,7 +78,7 @@ gpucol_cpu_expand_init(GpucolRun *run, const GpucolCpuProbe *probe,
 		if (expansion->match[q] == NULL)
 			return GPUCOL_OUT_OF_MEMORY;
 	}
-	return GPUCOL_OK;
+	return probe->is_set ? gpucol_cpu_set_init(run, expansion) : GPUCOL_OK;
 }
 
 void
@@ -97,6 +97,7 @@ gpucol_cpu_expand_free(GpucolRun *run, const GpucolCpuProbe *probe, GpucolCpuExp
 	}
 	for (int q = 0; q < probe->number; q++)
 		gpucol_cpu_free(run, expansion->match[q]);
+	gpucol_cpu_set_free(run, expansion);
 	gpucol_cpu_free(run, expansion->sel);
 	gpucol_cpu_free(run, expansion->at);
 	gpucol_cpu_free(run, expansion->first);
@@ -154,6 +155,28 @@ keep_part(GpucolCpuWorker *worker, const GpucolCpuProbe *probe)
 	return n;
 }
 
+/* Find the table's rows of the selected ones, whose number *n becomes. */
+static GpucolStatus
+find_rows(GpucolCpuWorker *worker, const GpucolCpuProbe *probe, bool by_codes, uint32_t *n)
+{
+	GpucolCpuTrail *trail = worker->trail;
+	GpucolCpuExpansion *expansion = &trail->expansions[probe->number];
+	GpucolStatus status = gpucol_cpu_probe_find(worker, probe, by_codes, trail->numbers);
+
+	if (status != GPUCOL_OK)
+		return status;
+	if (probe->parted)
+		*n = keep_part(worker, probe);
+	for (uint32_t j = 0; j < *n; j++)
+	{
+		bool		there = trail->numbers[j] != GPUCOL_LOOKUP_NONE;
+
+		expansion->first[j] = there ? gpucol_lookup_first(probe->table, trail->numbers[j]) : 0;
+		expansion->count[j] = there ? gpucol_lookup_count(probe->table, trail->numbers[j]) : 0;
+	}
+	return GPUCOL_OK;
+}
+
 GpucolStatus
 gpucol_cpu_expand_open(GpucolCpuWorker *worker, const GpucolCpuProbe *probe, bool by_codes)
 {
@@ -162,20 +185,16 @@ gpucol_cpu_expand_open(GpucolCpuWorker *worker, const GpucolCpuProbe *probe, boo
 	GpucolCpuExpansion *expansion = &trail->expansions[probe->number];
 	const GpucolCpuLive *live = &run->digest.live[GPUCOL_STAGE_KEYS(probe->number)];
 	uint32_t	n = worker->nsel;
-	GpucolStatus status = gpucol_cpu_probe_find(worker, probe, by_codes, trail->numbers);
+	GpucolStatus status = GPUCOL_OK;
 
+	if (probe->is_set)
+		gpucol_cpu_set_open(worker, probe, expansion->set);
+	else
+		status = find_rows(worker, probe, by_codes, &n);
 	if (status != GPUCOL_OK)
 		return status;
-	if (probe->parted)
-		n = keep_part(worker, probe);
 	for (uint32_t j = 0; j < n; j++)
-	{
-		bool		there = trail->numbers[j] != GPUCOL_LOOKUP_NONE;
-
-		expansion->first[j] = there ? gpucol_lookup_first(probe->table, trail->numbers[j]) : 0;
-		expansion->count[j] = there ? gpucol_lookup_count(probe->table, trail->numbers[j]) : 0;
 		expansion->sel[j] = worker->full ? (uint16_t) j : worker->sel[j];
-	}
 	memset(expansion->hit, 0, n);
 	for (int r = 0; r < live->n; r++)
 		save_register(&expansion->regs[r], &worker->regs[live->regs[r]], n);
@@ -296,7 +315,7 @@ gpucol_cpu_expand_next(GpucolCpuWorker *worker, const GpucolCpuVector *vector,
 	GpucolCpuExpansion *expansion = &worker->trail->expansions[probe->number];
 	uint32_t   *match = worker->trail->match[probe->number];
 	GpucolStatus status = GPUCOL_OK;
-	uint32_t	n;
+	uint32_t	n = 0;
 
 	if (expansion->unpaired)
 	{
@@ -305,7 +324,12 @@ gpucol_cpu_expand_next(GpucolCpuWorker *worker, const GpucolCpuVector *vector,
 		expansion->active = false;
 		return gpucol_cpu_probe_filter(worker, vector, probe);
 	}
-	n = list_pairs(expansion, probe, match);
+	if (probe->is_set)
+		status = gpucol_cpu_set_list(expansion, probe, &n);
+	else
+		n = list_pairs(expansion, probe, match);
+	if (status != GPUCOL_OK)
+		return status;
 	restore(worker, probe, n);
 	if (expansion->row == expansion->nrows)
 	{

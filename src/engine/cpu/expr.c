@@ -69,15 +69,26 @@ loadable(uint16_t op, uint8_t kind)
 	}
 }
 
-/* Is a register of byte strings a column, not part of one? */
+/* Is a load of what a set-returning function makes? */
 static bool
-loads_string(const GpucolProgram *program, uint16_t reg)
+loads_item(const GpucolProgram *program, const GpucolInstr *load)
+{
+	const GpucolPayload *payloads = GPUCOL_PROGRAM_ARRAY(program, const GpucolPayload, payloads);
+	const GpucolProbe *probes = GPUCOL_PROGRAM_ARRAY(program, const GpucolProbe, probes);
+
+	return load->aux >= program->ncolumns &&
+		probes[payloads[load->aux - program->ncolumns].probe].kind >= GPUCOL_JOIN_SET;
+}
+
+/* Is a register of byte strings a column, not part of one; of a table's, unless it is for tests? */
+static bool
+loads_string(const GpucolProgram *program, uint16_t reg, bool test)
 {
 	const GpucolInstr *instrs = GPUCOL_PROGRAM_ARRAY(program, const GpucolInstr, instrs);
 
 	for (int i = 0; i < program->ninstrs; i++)
 		if (instrs[i].dst == reg)
-			return instrs[i].op == GPUCOL_OP_LOAD_S;
+			return instrs[i].op == GPUCOL_OP_LOAD_S && (test || !loads_item(program, &instrs[i]));
 	return false;
 }
 
@@ -112,7 +123,7 @@ check_instr(const GpucolProgram *program, const uint32_t *written,
 	if (instr->op == GPUCOL_OP_FIELD_S &&
 		(instr->aux == 0 || instr->b + GPUCOL_TEXT_CONSTS(sizeof(GpucolTextSeparator)) > program->nconsts))
 		return false;
-	if (instr->op == GPUCOL_OP_HOST_TEST && !loads_string(program, instr->a))
+	if (instr->op == GPUCOL_OP_HOST_TEST && !loads_string(program, instr->a, true))
 		return false;
 	if ((instr->op == GPUCOL_OP_RESCALE_D || instr->op == GPUCOL_OP_I_TO_D) &&
 		(instr->aux < 0 || instr->aux > 38))
@@ -194,7 +205,7 @@ gpucol_cpu_expr_check(const GpucolProgram *program, const char **why)
 			!readable(program, written, aggs[i].arg, aggs[i].cls))
 			return GPUCOL_UNSUPPORTED;
 		if ((aggs[i].op == GPUCOL_AGG_MIN || aggs[i].op == GPUCOL_AGG_MAX) &&
-			aggs[i].cls == GPUCOL_CLASS_S && !loads_string(program, aggs[i].arg))
+			aggs[i].cls == GPUCOL_CLASS_S && !loads_string(program, aggs[i].arg, false))
 			return GPUCOL_UNSUPPORTED;
 		if (aggs[i].op == GPUCOL_AGG_PRODUCTS &&
 			(aggs[i].cls != GPUCOL_CLASS_F || !readable(program, written, aggs[i].order, GPUCOL_CLASS_F)))

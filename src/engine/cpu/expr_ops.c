@@ -476,6 +476,23 @@ op_IN_I(GpucolCpuFrame *f)
 }
 
 /* Look up the verdicts that the main thread fetched. */
+/* Ask the host about values that no column has: those that a set-returning function makes. */
+static GpucolStatus
+ask_values(GpucolCpuFrame *f)
+{
+	const GpucolHost *host = f->worker->run->host;
+	uint8_t		verdicts[GPUCOL_VECTOR_VALUES];
+
+	host->test(host->context, f->instr->aux, (int) f->n, f->a->v.s, (const bool *) f->a->nulls, verdicts);
+	f->dst->nulls = f->dst->null_space;
+	for (uint32_t j = 0; j < f->n; j++)
+	{
+		f->dst->v.b[j] = verdicts[j] == 1;
+		f->dst->null_space[j] = verdicts[j] == 2;
+	}
+	return GPUCOL_OK;
+}
+
 static GpucolStatus
 op_HOST_TEST(GpucolCpuFrame *f)
 {
@@ -485,6 +502,8 @@ op_HOST_TEST(GpucolCpuFrame *f)
 	const GpucolCpuHostTest *test = run->digest.hosts;
 	uint32_t	base = 0;
 
+	if (!a->coded && a->column == NULL)
+		return ask_values(f);
 	while (test->id != f->instr->aux || test->column != a->column->slot)
 		test++;
 	if (f->vector->delta == NULL && test->by_row)

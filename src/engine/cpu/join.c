@@ -20,7 +20,7 @@ has_payload(uint16_t kind)
 static bool
 check_probe(const GpucolProgram *program, const GpucolProbe *probe, int *start)
 {
-	if (probe->kind < GPUCOL_JOIN_INNER || probe->kind > GPUCOL_JOIN_RIGHT_ANTI ||
+	if (probe->kind < GPUCOL_JOIN_INNER || probe->kind > GPUCOL_JOIN_SET_LEFT ||
 		probe->keys_end < *start || probe->residual_end < probe->keys_end ||
 		probe->filter_end < probe->residual_end || probe->filter_end > program->ninstrs ||
 		probe->first_key + probe->nkeys > program->nprobe_keys)
@@ -29,7 +29,7 @@ check_probe(const GpucolProgram *program, const GpucolProbe *probe, int *start)
 		(probe->nkeys != 1 || probe->residual != GPUCOL_NO_REG))
 		return false;
 	*start = probe->filter_end;
-	return true;
+	return probe->kind < GPUCOL_JOIN_SET || gpucol_cpu_set_check(program, probe);
 }
 
 /* Is a payload column read only where its probe has found a row? */
@@ -70,6 +70,8 @@ check_tables(const GpucolRun *run)
 	{
 		const GpucolCpuProbe *probe = &run->join.probes[p];
 
+		if (probe->is_set)
+			continue;
 		if (probe->table->nkeys != probe->probe->nkeys)
 			return false;
 		for (int k = 0; k < probe->table->nkeys; k++)
@@ -79,9 +81,15 @@ check_tables(const GpucolRun *run)
 	for (int l = 0; l < run->program->npayloads; l++)
 	{
 		const GpucolPayload *payload = &run->code.payloads[l];
-		const GpucolLookup *table = run->join.probes[payload->probe].table;
+		const GpucolCpuProbe *probe = &run->join.probes[payload->probe];
+		const GpucolLookup *table = probe->table;
 
-		if (payload->column >= table->ncolumns ||
+		if (probe->is_set)
+		{
+			if (!gpucol_cpu_set_suits(probe, payload))
+				return false;
+		}
+		else if (payload->column >= table->ncolumns ||
 			!gpucol_lookup_suits(table->columns[payload->column].cls, payload->kind))
 			return false;
 	}
@@ -190,12 +198,14 @@ plan_probe(const GpucolRun *run, GpucolCpuProbe *probe)
 		kind == GPUCOL_JOIN_RIGHT || kind == GPUCOL_JOIN_FULL;
 
 	probe->residual = probe->probe->residual != GPUCOL_NO_REG;
-	probe->keeps = kind == GPUCOL_JOIN_LEFT || kind == GPUCOL_JOIN_FULL;
-	probe->marks = kind >= GPUCOL_JOIN_RIGHT;
+	probe->keeps = kind == GPUCOL_JOIN_LEFT || kind == GPUCOL_JOIN_FULL || kind == GPUCOL_JOIN_SET_LEFT;
+	probe->marks = kind >= GPUCOL_JOIN_RIGHT && !probe->is_set;
 	probe->expands = probe->residual ?
 		!probe->table->unique || probe->keeps || kind == GPUCOL_JOIN_SEMI ||
 		kind == GPUCOL_JOIN_ANTI :
 		!probe->table->unique && multiplies;
+	if (probe->is_set)
+		probe->expands = true;
 	probe->parted = probe->table->parted &&
 		(probe->keeps || kind == GPUCOL_JOIN_ANTI || kind == GPUCOL_JOIN_NOT_IN);
 	find_codes(run, probe);
@@ -220,18 +230,31 @@ init_probe(GpucolRun *run, GpucolCpuProbe *probe)
 	return init_matched(run, probe) != GPUCOL_OK ? GPUCOL_OUT_OF_MEMORY : find_needed(run, probe);
 }
 
+/* The table of a probe, NULL if there is none; that of a set is empty. */
+static const GpucolLookup *
+find_table(const GpucolCpuProbe *probe, GpucolLookup *const *lookups, int n)
+{
+	static const GpucolLookup nothing;
+
+	if (probe->is_set)
+		return &nothing;
+	return probe->probe->table < n ? lookups[probe->probe->table] : NULL;
+}
+
 /* A payload column looks like one with a dictionary. */
 static GpucolStatus
 init_payload(GpucolRun *run, int payload)
 {
 	int			slot = run->program->ncolumns + payload;
 	const GpucolPayload *wanted = &run->code.payloads[payload];
-	const GpucolLookupColumn *from =
-		&run->join.probes[wanted->probe].table->columns[wanted->column];
+	const GpucolLookupColumn *from;
 	GpucolCpuColumn *column = &run->input.cols[slot];
 	GpucolChunkDesc *desc;
 
 	column->slot = slot;
+	if (run->join.probes[wanted->probe].is_set)
+		return GPUCOL_OK;
+	from = &run->join.probes[wanted->probe].table->columns[wanted->column];
 	if (from->cls != GPUCOL_CLASS_S)
 		return GPUCOL_OK;
 	gpucol_cpu_free(run, (void *) column->desc);
@@ -338,12 +361,15 @@ gpucol_cpu_join_init(GpucolRun *run, const GpucolRunOptions *options, const char
 	{
 		GpucolCpuProbe *probe = &run->join.probes[p];
 
-		if (probes[p].table >= options->nlookups || options->lookups[probes[p].table] == NULL)
-			return GPUCOL_UNSUPPORTED;
 		probe->probe = &probes[p];
 		probe->kind = (GpucolJoinKind) probes[p].kind;
 		probe->number = p;
-		probe->table = options->lookups[probes[p].table];
+		probe->is_set = probes[p].kind >= GPUCOL_JOIN_SET;
+		if (probe->is_set)
+			gpucol_cpu_set_read(run, probe);
+		probe->table = find_table(probe, options->lookups, options->nlookups);
+		if (probe->table == NULL)
+			return GPUCOL_UNSUPPORTED;
 		probe->keys = keys + probes[p].first_key;
 		probe->first = p == 0 ? program->nfilter_instrs : probes[p - 1].filter_end;
 		run->join.last_section = probes[p].filter_end;
@@ -366,7 +392,8 @@ gpucol_cpu_join_again(GpucolRun *run, int changed)
 	GpucolStatus status = GPUCOL_OK;
 
 	for (int p = 0; p < run->join.nprobes; p++)
-		run->join.probes[p].table = run->join.lookups[run->join.probes[p].probe->table];
+		run->join.probes[p].table = find_table(&run->join.probes[p], run->join.lookups,
+											   run->join.probes[p].probe->table + 1);
 	if (!check_tables(run))
 		return GPUCOL_UNSUPPORTED;
 	for (int p = 0; p < run->join.nprobes && status == GPUCOL_OK; p++)
@@ -391,6 +418,11 @@ gpucol_cpu_join_load(GpucolCpuWorker *worker, int payload, GpucolCpuReg *reg)
 	const GpucolPayload *wanted = &run->code.payloads[payload];
 	const GpucolLookup *table = run->join.probes[wanted->probe].table;
 
+	if (run->join.probes[wanted->probe].is_set)
+	{
+		gpucol_cpu_set_load(worker, &run->join.probes[wanted->probe], wanted->column, reg);
+		return;
+	}
 	reg->column = &run->input.cols[run->program->ncolumns + payload];
 	gpucol_lookup_gather(&table->columns[wanted->column], worker->trail->match[wanted->probe],
 						 worker->nsel, reg);

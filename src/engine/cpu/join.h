@@ -20,6 +20,7 @@
  *
  *	  probe.c	keys, matches, probes in place; probe_codes.c keys by packed codes
  *	  expand.c	expansions
+ *	  set.c		expansions by the elements of arrays and the fields of texts
  *	  tail.c	rows of the tables, when the source has ended
  *
  *-------------------------------------------------------------------------
@@ -28,6 +29,7 @@
 #define GPUCOL_ENGINE_CPU_JOIN_H
 
 #include "engine/cpu/lookup.h"
+#include "kernel/set_function.h"
 
 /* Stages of probe p, see engine/cpu/live.c. */
 #define GPUCOL_STAGE_KEYS(p)		(3 * (p) + 1)
@@ -43,6 +45,8 @@ struct GpucolCpuProbe
 	const GpucolLookup *table;
 	const uint16_t *keys;		/* registers */
 	int			first;			/* instruction of its stages */
+	bool		is_set;			/* of no table, but of a function: */
+	GpucolSetFunction function;
 	bool		residual;
 	bool		expands;
 	bool		keeps;			/* LEFT, FULL: rows without a match */
@@ -83,6 +87,19 @@ typedef struct GpucolCpuKeyCodes
 	size_t		room;
 } GpucolCpuKeyCodes;
 
+/* The values of saved rows that are arrays or texts, and a batch of their elements or fields. */
+typedef struct GpucolCpuItems
+{
+	GpucolBytes *values;		/* by saved row, */
+	uint8_t    *absent;			/* and whether it is NULL */
+	bool		begun;			/* with the row at hand */
+	GpucolSetCursor cursor;
+	int64_t		number;			/* of the element before */
+	GpucolBytes *items;			/* batch */
+	uint8_t    *nulls;
+	int64_t    *numbers;
+} GpucolCpuItems;
+
 /* Rows saved at a probe. */
 typedef struct GpucolCpuExpansion
 {
@@ -98,6 +115,7 @@ typedef struct GpucolCpuExpansion
 	GpucolCpuReg *regs;			/* as run->digest.live[] of the stage */
 	uint32_t  **match;			/* by probe before it */
 	uint16_t   *at;				/* batch: saved row of each pair */
+	GpucolCpuItems *set;			/* of a set, else NULL */
 } GpucolCpuExpansion;
 
 /* A worker's state in the probes. */
@@ -206,6 +224,24 @@ extern GpucolStatus gpucol_cpu_expand_init(GpucolRun *run, const GpucolCpuProbe 
 										   GpucolCpuExpansion *expansion);
 extern void gpucol_cpu_expand_free(GpucolRun *run, const GpucolCpuProbe *probe,
 								   GpucolCpuExpansion *expansion);
+
+/*
+ * engine/cpu/set.c: is a probe's description of a set right?  Take its function over; does a column
+ * suit a payload, and what bounds its values?
+ */
+extern bool gpucol_cpu_set_check(const GpucolProgram *program, const GpucolProbe *probe);
+extern void gpucol_cpu_set_read(const GpucolRun *run, GpucolCpuProbe *probe);
+extern bool gpucol_cpu_set_suits(const GpucolCpuProbe *probe, const GpucolPayload *payload);
+extern void gpucol_cpu_set_bounds(const GpucolCpuProbe *probe, int column, GpucolCpuBounds *b);
+
+/* ... a worker's memory; the values of the selected rows; up to 1,024 of their elements; a column of these. */
+extern GpucolStatus gpucol_cpu_set_init(GpucolRun *run, GpucolCpuExpansion *expansion);
+extern void gpucol_cpu_set_free(GpucolRun *run, GpucolCpuExpansion *expansion);
+extern void gpucol_cpu_set_open(GpucolCpuWorker *worker, const GpucolCpuProbe *probe, GpucolCpuItems *set);
+extern GpucolStatus gpucol_cpu_set_list(GpucolCpuExpansion *expansion, const GpucolCpuProbe *probe,
+										uint32_t *listed);
+extern void gpucol_cpu_set_load(GpucolCpuWorker *worker, const GpucolCpuProbe *probe, int column,
+								GpucolCpuReg *reg);
 
 /* engine/cpu/tail.c: a slice of the rows of tables; GPUCOL_END when all are done. */
 extern GpucolStatus gpucol_cpu_tail_step(GpucolRun *run);

@@ -1,0 +1,189 @@
+/*-------------------------------------------------------------------------
+ *
+ * set.c
+ *	  Probes of no table: rows multiply as an array of theirs has elements, or a text fields.
+ *
+ * They are expansions (expand.c): the values of the saved rows are gone through from the first
+ * to the last, and a batch has up to 1,024 elements of theirs.  The program loads these in the
+ * stage of the probe's filter, at once, so that they are kept for one batch only.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "engine/cpu/expr_ops.h"
+#include "engine/cpu/join.h"
+
+bool
+gpucol_cpu_set_check(const GpucolProgram *program, const GpucolProbe *probe)
+{
+	const uint16_t *keys = GPUCOL_PROGRAM_ARRAY(program, const uint16_t, probe_keys);
+	const uint8_t *classes = GPUCOL_PROGRAM_ARRAY(program, const uint8_t, reg_classes);
+
+	return probe->nkeys == 1 && keys[probe->first_key] < program->nregs &&
+		classes[keys[probe->first_key]] == GPUCOL_CLASS_S && probe->residual == GPUCOL_NO_REG &&
+		probe->residual_end == probe->keys_end &&
+		probe->set + GPUCOL_SET_CONSTS <= program->nconsts;
+}
+
+/* Does a column of the rows made suit what the program loads? */
+bool
+gpucol_cpu_set_suits(const GpucolCpuProbe *probe, const GpucolPayload *payload)
+{
+	const GpucolSetFunction *function = &probe->function;
+
+	if (payload->column == GPUCOL_SET_NUMBER)
+		return payload->kind == GPUCOL_KIND_INT;
+	if (function->fields || function->width == GPUCOL_ARRAY_VARYING)
+		return payload->column == GPUCOL_SET_VALUE && payload->kind == GPUCOL_KIND_BYTES;
+	return payload->column == GPUCOL_SET_VALUE &&
+		(payload->kind == GPUCOL_KIND_INT || gpucol_kind_is_float(payload->kind)) &&
+		(function->width == 2 || function->width == 4 || function->width == 8);
+}
+
+void
+gpucol_cpu_set_read(const GpucolRun *run, GpucolCpuProbe *probe)
+{
+	const GpucolConst *consts = &run->code.consts[probe->probe->set];
+	char	   *to = (char *) &probe->function;
+
+	for (size_t at = 0; at < sizeof(GpucolSetFunction); at += 16)
+		memcpy(to + at, &consts[at / 16].v.d,
+			   sizeof(GpucolSetFunction) - at < 16 ? sizeof(GpucolSetFunction) - at : 16);
+}
+
+void
+gpucol_cpu_set_bounds(const GpucolCpuProbe *probe, int column, GpucolCpuBounds *b)
+{
+	int			width = column == GPUCOL_SET_NUMBER ? 4 : probe->function.width;
+
+	b->nullable = true;
+	b->lo = width == 2 ? INT16_MIN : width == 4 ? INT32_MIN : INT64_MIN;
+	b->hi = width == 2 ? INT16_MAX : width == 4 ? INT32_MAX : INT64_MAX;
+}
+
+GpucolStatus
+gpucol_cpu_set_init(GpucolRun *run, GpucolCpuExpansion *expansion)
+{
+	size_t		n = GPUCOL_VECTOR_VALUES;
+	GpucolCpuItems *set = gpucol_cpu_alloc0(run, sizeof(GpucolCpuItems));
+
+	expansion->set = set;
+	if (set == NULL)
+		return GPUCOL_OUT_OF_MEMORY;
+	set->values = gpucol_cpu_alloc(run, sizeof(GpucolBytes) * n);
+	set->items = gpucol_cpu_alloc(run, sizeof(GpucolBytes) * n);
+	set->absent = gpucol_cpu_alloc(run, n);
+	set->nulls = gpucol_cpu_alloc(run, n);
+	set->numbers = gpucol_cpu_alloc(run, sizeof(int64_t) * n);
+	return set->values == NULL || set->items == NULL || set->absent == NULL || set->nulls == NULL ||
+		set->numbers == NULL ? GPUCOL_OUT_OF_MEMORY : GPUCOL_OK;
+}
+
+void
+gpucol_cpu_set_free(GpucolRun *run, GpucolCpuExpansion *expansion)
+{
+	GpucolCpuItems *set = expansion->set;
+
+	if (set == NULL)
+		return;
+	gpucol_cpu_free(run, set->values);
+	gpucol_cpu_free(run, set->items);
+	gpucol_cpu_free(run, set->absent);
+	gpucol_cpu_free(run, set->nulls);
+	gpucol_cpu_free(run, set->numbers);
+	gpucol_cpu_free(run, set);
+}
+
+void
+gpucol_cpu_set_open(GpucolCpuWorker *worker, const GpucolCpuProbe *probe, GpucolCpuItems *set)
+{
+	const GpucolCpuReg *reg = &worker->regs[probe->keys[0]];
+
+	for (uint32_t j = 0; j < worker->nsel; j++)
+	{
+		set->absent[j] = GPUCOL_CPU_NULL_AT(reg, j);
+		set->values[j] = set->absent[j] ? (GpucolBytes) {"", 0} : gpucol_cpu_op_string(reg, j);
+	}
+	set->begun = false;
+}
+
+/* Add an element to the batch, or what a row without any is handed on with. */
+static void
+add_item(GpucolCpuExpansion *expansion, uint32_t n, GpucolBytes item, bool isnull)
+{
+	GpucolCpuItems *set = expansion->set;
+
+	expansion->at[n] = (uint16_t) expansion->row;
+	set->items[n] = item;
+	set->nulls[n] = isnull;
+	set->numbers[n] = ++set->number;
+}
+
+GpucolStatus
+gpucol_cpu_set_list(GpucolCpuExpansion *expansion, const GpucolCpuProbe *probe, uint32_t *listed)
+{
+	GpucolCpuItems *set = expansion->set;
+	uint32_t	n = 0;
+
+	while (expansion->row < expansion->nrows && n < GPUCOL_VECTOR_VALUES)
+	{
+		bool		absent = set->absent[expansion->row] != 0;
+		GpucolBytes item;
+		bool		isnull;
+
+		if (!set->begun)
+		{
+			GpucolStatus status = absent ? GPUCOL_OK :
+				gpucol_set_begin(&probe->function, set->values[expansion->row], &set->cursor);
+
+			if (status != GPUCOL_OK)
+				return status;
+			set->begun = true;
+			set->number = 0;
+		}
+		while (!absent && n < GPUCOL_VECTOR_VALUES && gpucol_set_next(&probe->function, &set->cursor, &item, &isnull))
+			add_item(expansion, n++, item, isnull);
+		if (n == GPUCOL_VECTOR_VALUES)
+			break;
+		if (set->number == 0 && probe->keeps)
+		{
+			set->number = -1;	/* as 0, which stands for NULL */
+			add_item(expansion, n++, (GpucolBytes) {"", 0}, true);
+		}
+		expansion->row++;
+		set->begun = false;
+	}
+	*listed = n;
+	return GPUCOL_OK;
+}
+
+void
+gpucol_cpu_set_load(GpucolCpuWorker *worker, const GpucolCpuProbe *probe, int column, GpucolCpuReg *reg)
+{
+	const GpucolCpuItems *set = worker->trail->expansions[probe->number].set;
+	uint32_t	n = worker->nsel;
+
+	reg->nulls = reg->null_space;
+	if (column == GPUCOL_SET_NUMBER)
+	{
+		memcpy(reg->v.i, set->numbers, sizeof(int64_t) * n);
+		for (uint32_t j = 0; j < n; j++)
+			reg->null_space[j] = set->numbers[j] == 0;
+		return;
+	}
+	memcpy(reg->null_space, set->nulls, n);
+	switch (reg->cls)
+	{
+		case GPUCOL_CLASS_I:
+			for (uint32_t j = 0; j < n; j++)
+				reg->v.i[j] = set->nulls[j] ? 0 : gpucol_array_integer(set->items[j]);
+			break;
+		case GPUCOL_CLASS_F:
+			for (uint32_t j = 0; j < n; j++)
+				reg->v.f[j] = set->nulls[j] ? 0 : gpucol_array_float(set->items[j]);
+			break;
+		default:
+			reg->coded = false;
+			reg->column = NULL;
+			memcpy(reg->v.s, set->items, sizeof(GpucolBytes) * n);
+	}
+}

@@ -1,0 +1,126 @@
+/*-------------------------------------------------------------------------
+ *
+ * set_function.h
+ *	  Functions that make several rows of one: the elements of an array, the fields of a text.
+ *
+ * Fields lie between separators: a constant, or single ASCII characters of a set, of which several
+ * in a row may be one.  Elements and fields stay where the value is.
+ *
+ * Freestanding C.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef GPUCOL_KERNEL_SET_FUNCTION_H
+#define GPUCOL_KERNEL_SET_FUNCTION_H
+
+#include "kernel/array_value.h"
+#include "kernel/status.h"
+
+/* Columns of the rows made: the element or field, and its number from 1 */
+#define GPUCOL_SET_VALUE		0
+#define GPUCOL_SET_NUMBER		1
+
+#define GPUCOL_SET_SEPARATOR	16	/* bytes, at most */
+
+/* A function; constants of a program hold it (GpucolProbe.set). */
+typedef struct GpucolSetFunction
+{
+	uint8_t		fields;			/* of a text; else the elements of an array, */
+	uint8_t		width;			/* which have so many bytes */
+	uint8_t		len;			/* of the separator; 0: one of the set */
+	uint8_t		repeated;		/* SET: several in a row are one separator */
+	uint8_t		beyond;			/* SET: bytes beyond ASCII are in it */
+	uint8_t		ascii;			/* texts with other characters are UNSUPPORTED */
+	uint8_t		keeps_empty;	/* the empty text has one field, else none */
+	uint8_t		unused;
+	char		separator[GPUCOL_SET_SEPARATOR];
+	uint64_t	set[2];			/* bits of ASCII characters */
+} GpucolSetFunction;
+
+/* Constants that hold one */
+#define GPUCOL_SET_CONSTS		((int) ((sizeof(GpucolSetFunction) + 15) / 16))
+
+/* Where the rows of a value have got to. */
+typedef struct GpucolSetCursor
+{
+	GpucolArrayValue array;
+	GpucolArrayPlace place;
+	const char *at;				/* of the next field; NULL: there is none */
+	const char *end;
+} GpucolSetCursor;
+
+/* Begin with a value that is not NULL. */
+static inline GpucolStatus
+gpucol_set_begin(const GpucolSetFunction *function, GpucolBytes value, GpucolSetCursor *cursor)
+{
+	if (!function->fields)
+	{
+		if (!gpucol_array_open(value, &cursor->array))
+			return GPUCOL_CORRUPT;
+		cursor->place = gpucol_array_begin(&cursor->array);
+		return GPUCOL_OK;
+	}
+	for (size_t i = 0; i < value.len && function->ascii; i++)
+		if ((value.data[i] & 0x80) != 0)
+			return GPUCOL_UNSUPPORTED;
+	cursor->at = value.len > 0 || function->keeps_empty ? value.data : NULL;
+	cursor->end = value.data + value.len;
+	return GPUCOL_OK;
+}
+
+static inline bool
+gpucol_set_separates(const GpucolSetFunction *function, char byte)
+{
+	uint8_t		c = (uint8_t) byte;
+
+	return c < 128 ? (function->set[c / 64] >> (c % 64) & 1) != 0 : function->beyond != 0;
+}
+
+/* The next separator at or after `at`: where it is, and where it ends; NULL if there is none. */
+static inline const char *
+gpucol_set_separator(const GpucolSetFunction *function, const char *at, const char *end, const char **behind)
+{
+	if (function->len > 0)
+	{
+		for (; (size_t) (end - at) >= function->len; at++)
+		{
+			at = (const char *) memchr(at, function->separator[0], (size_t) (end - at) - function->len + 1);
+			if (at == NULL)
+				return NULL;
+			if (memcmp(at, function->separator, function->len) == 0)
+			{
+				*behind = at + function->len;
+				return at;
+			}
+		}
+		return NULL;
+	}
+	while (at < end && !gpucol_set_separates(function, *at))
+		at++;
+	if (at == end)
+		return NULL;
+	*behind = at + 1;
+	while (function->repeated && *behind < end && gpucol_set_separates(function, **behind))
+		(*behind)++;
+	return at;
+}
+
+/* The next element or field; false behind the last one. */
+static inline bool
+gpucol_set_next(const GpucolSetFunction *function, GpucolSetCursor *cursor, GpucolBytes *item, bool *isnull)
+{
+	const char *found;
+	const char *behind = NULL;
+
+	if (!function->fields)
+		return gpucol_array_next(&cursor->array, function->width, &cursor->place, item, isnull);
+	if (cursor->at == NULL)
+		return false;
+	found = gpucol_set_separator(function, cursor->at, cursor->end, &behind);
+	*isnull = false;
+	*item = (GpucolBytes) {cursor->at, (size_t) ((found != NULL ? found : cursor->end) - cursor->at)};
+	cursor->at = found != NULL ? behind : NULL;
+	return true;
+}
+
+#endif							/* GPUCOL_KERNEL_SET_FUNCTION_H */

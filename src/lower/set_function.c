@@ -1,0 +1,98 @@
+/*-------------------------------------------------------------------------
+ *
+ * set_function.c
+ *	  Set-returning functions whose rows engines make (kernel/set_function.h): unnest() of a column
+ *	  of arrays, string_to_table() and regexp_split_to_table() of a text.
+ *
+ * Separators are constants: of string_to_table() up to 16 bytes, of regexp_split_to_table() plain
+ * characters or a set of them (pattern.c).
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "catalog/pg_type.h"
+#include "mb/pg_wchar.h"
+#include "nodes/nodeFuncs.h"
+#include "utils/builtins.h"
+#include "utils/fmgroids.h"
+#include "utils/lsyscache.h"
+
+#include "lower/array_value.h"
+#include "lower/set_function.h"
+
+/* Read a separator, a constant. */
+static bool
+read_separator(GpucolLower *l, const FuncExpr *expr, GpucolSetFunction *function)
+{
+	const Const *separator = lsecond(expr->args);
+	Oid			collation = expr->inputcollid;
+	text	   *value;
+
+	if (GetDatabaseEncoding() != PG_UTF8 && pg_database_encoding_max_length() > 1)
+		return gpucol_lower_decline(l, "characters of this encoding");
+	if (!OidIsValid(collation) || !get_collation_isdeterministic(collation))
+		return gpucol_lower_decline(l, "separators under a collation that is not deterministic");
+	if (!IsA(separator, Const) || separator->constisnull)
+		return gpucol_lower_decline(l, "a separator that is no constant");
+	value = DatumGetTextPP(separator->constvalue);
+	function->fields = true;
+	if (expr->funcid == F_REGEXP_SPLIT_TO_TABLE_TEXT_TEXT)
+		return gpucol_lower_separator(VARDATA_ANY(value), VARSIZE_ANY_EXHDR(value), function) ||
+			gpucol_lower_decline(l, "a separator that only PostgreSQL's engine finds");
+	if (VARSIZE_ANY_EXHDR(value) < 1 || VARSIZE_ANY_EXHDR(value) > GPUCOL_SET_SEPARATOR)
+		return gpucol_lower_decline(l, "a separator of no bytes, or of more than %d", GPUCOL_SET_SEPARATOR);
+	function->len = VARSIZE_ANY_EXHDR(value);
+	memcpy(function->separator, VARDATA_ANY(value), function->len);
+	return true;
+}
+
+/* Describe a function. */
+static bool
+read_function(GpucolLower *l, const FuncExpr *expr, GpucolSetFunction *function)
+{
+	GpucolElement element;
+
+	memset(function, 0, sizeof(*function));
+	if (expr->funcid == F_STRING_TO_TABLE_TEXT_TEXT || expr->funcid == F_REGEXP_SPLIT_TO_TABLE_TEXT_TEXT)
+		return read_separator(l, expr, function);
+	if (expr->funcid != F_UNNEST_ANYARRAY)
+		return gpucol_lower_decline(l, "function %s returns a set", get_func_name(expr->funcid));
+	if (!gpucol_lower_element(exprType(gpucol_lower_array_itself(linitial(expr->args))), &element) ||
+		element.type == NUMERICOID)
+		return gpucol_lower_decline(l, "unnest of elements that engines do not read");
+	function->width = element.width;
+	return true;
+}
+
+bool
+gpucol_lower_is_set(const FuncExpr *expr)
+{
+	GpucolElement element;
+
+	if (expr->funcid != F_UNNEST_ANYARRAY)
+		return expr->funcid == F_STRING_TO_TABLE_TEXT_TEXT || expr->funcid == F_REGEXP_SPLIT_TO_TABLE_TEXT_TEXT;
+	return gpucol_lower_element(exprType(gpucol_lower_array_itself(linitial(expr->args))), &element) &&
+		element.type != NUMERICOID;
+}
+
+Expr *
+gpucol_lower_set_argument(const FuncExpr *expr)
+{
+	return (Expr *) gpucol_lower_array_itself(linitial(expr->args));
+}
+
+bool
+gpucol_lower_set(GpucolLower *l, const FuncExpr *expr, Expr *argument, uint16 *reg, uint16 *consts)
+{
+	GpucolSetFunction function;
+	GpucolValue value;
+
+	if (!read_function(l, expr, &function) || !gpucol_lower_expr(l, argument, &value))
+		return false;
+	if (value.cls != GPUCOL_CLASS_S)
+		return gpucol_lower_decline(l, "a set of a constant");
+	*reg = value.reg;
+	*consts = gpucol_lower_put_bytes(l, &function, sizeof(function));
+	return true;
+}

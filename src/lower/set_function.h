@@ -1,0 +1,32 @@
+/*-------------------------------------------------------------------------
+ *
+ * set_function.h
+ *	  Set-returning functions whose rows engines make.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef GPUCOL_LOWER_SET_FUNCTION_H
+#define GPUCOL_LOWER_SET_FUNCTION_H
+
+#include "postgres.h"
+
+#include "kernel/set_function.h"
+#include "lower/lower.h"
+
+/* Is a set-returning function one that engines know, whatever its arguments? */
+extern bool gpucol_lower_is_set(const FuncExpr *expr);
+
+/* What a function makes rows of: its first argument, without casts that keep the bytes. */
+extern Expr *gpucol_lower_set_argument(const FuncExpr *expr);
+
+/*
+ * Lower a function, whose first argument is `argument` in the terms of what is lowered: the register of
+ * that, and the first of the constants that describe the function (GpucolProbe.set).
+ */
+extern bool gpucol_lower_set(GpucolLower *l, const FuncExpr *expr, Expr *argument, uint16 *reg,
+							 uint16 *consts);
+
+/* pattern.c: read a regular expression as a separator; false if it is none that engines find. */
+extern bool gpucol_lower_separator(const char *regexp, int len, GpucolSetFunction *function);
+
+#endif							/* GPUCOL_LOWER_SET_FUNCTION_H */

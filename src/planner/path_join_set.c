@@ -1,0 +1,131 @@
+/*-------------------------------------------------------------------------
+ *
+ * path_join_set.c
+ *	  Pipes behind set-returning functions of the rows that flow: FROM t, unnest(t.tags).
+ *
+ * A function in FROM that refers to the rows before it is a step without a table: rows multiply
+ * as its argument has elements or fields (lower/set_function.c).  Conditions on what it returns
+ * are tested as rows are made.  Groups above take such a pipe; rows themselves are PostgreSQL's to
+ * return.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "nodes/makefuncs.h"
+#include "nodes/nodeFuncs.h"
+#include "optimizer/clauses.h"
+#include "optimizer/optimizer.h"
+#include "optimizer/restrictinfo.h"
+#include "parser/parsetree.h"
+
+#include "lower/set_function.h"
+#include "planner/path_join_set.h"
+
+FuncExpr *
+gpucol_join_set_function(PlannerInfo *root, const RelOptInfo *rel)
+{
+	RangeTblEntry *rte;
+	const RangeTblFunction *function;
+
+	if (rel->reloptkind != RELOPT_BASEREL || rel->rtekind != RTE_FUNCTION || bms_is_empty(rel->lateral_relids))
+		return NULL;
+	rte = planner_rt_fetch(rel->relid, root);
+	function = linitial_node(RangeTblFunction, rte->functions);
+	if (list_length(rte->functions) != 1 || !IsA(function->funcexpr, FuncExpr) ||
+		!((FuncExpr *) function->funcexpr)->funcretset || function->funccolnames != NIL)
+		return NULL;
+	return (FuncExpr *) function->funcexpr;
+}
+
+bool
+gpucol_join_has_set(const GpucolPipe *pipe)
+{
+	ListCell   *lc;
+
+	foreach(lc, pipe->steps)
+	{
+		const GpucolPipeStep *step = lfirst(lc);
+
+		if (step->build->set != NULL || gpucol_join_has_set(step->build))
+			return true;
+	}
+	return false;
+}
+
+/* Does a step before deliver rows once the source has ended? */
+static bool
+has_tail(const GpucolPipe *pipe)
+{
+	ListCell   *lc;
+
+	foreach(lc, pipe->steps)
+	{
+		if (gpucol_pipe_step_has_tail(lfirst(lc)))
+			return true;
+	}
+	return false;
+}
+
+/* The rows of a function as what a step is joined with. */
+static GpucolPipe *
+make_rows(const RangeTblEntry *rte, const RelOptInfo *rel, FuncExpr *function)
+{
+	GpucolPipe *rows = palloc0(sizeof(GpucolPipe));
+	Oid			type = exprType((Node *) function);
+
+	rows->relids = rel->relids;
+	rows->set = function;
+	rows->outputs = list_make1(makeVar(rel->relid, 1, type, exprTypmod((Node *) function),
+									   exprCollation((Node *) function), 0));
+	if (rte->funcordinality)
+		rows->outputs = lappend(rows->outputs, makeVar(rel->relid, 2, INT8OID, -1, InvalidOid, 0));
+	gpucol_pipe_source(rows, gpucol_pipe_exprs_desc(rows->outputs));
+	return rows;
+}
+
+/* Have conditions on the rows made be tested of each; the reason if one cannot be. */
+static const char *
+add_conditions(const GpucolPipe *drive, GpucolPipeStep *step, List *conditions)
+{
+	ListCell   *lc;
+
+	foreach(lc, conditions)
+	{
+		RestrictInfo *rinfo = lfirst_node(RestrictInfo, lc);
+		const char *reason;
+
+		if (rinfo->pseudoconstant || rinfo->security_level > 0)
+			return "a condition without columns, or behind a security barrier";
+		if (contain_volatile_functions((Node *) rinfo->clause))
+			return "condition with a volatile function";
+		reason = gpucol_pipe_check_condition(drive, step->build, rinfo->clause);
+		if (reason != NULL)
+			return reason;
+		step->filter = lappend(step->filter, rinfo->clause);
+	}
+	return NULL;
+}
+
+GpucolPipeStep *
+gpucol_join_set_step(PlannerInfo *root, const GpucolPipe *drive, RelOptInfo *rel, JoinType jointype,
+					 List *restrictlist, const char **reason)
+{
+	FuncExpr   *function = gpucol_join_set_function(root, rel);
+	GpucolPipeStep *step = palloc0(sizeof(GpucolPipeStep));
+	bool		outer = jointype == JOIN_LEFT;
+
+	*reason = NULL;
+	if (!bms_is_subset(rel->lateral_relids, drive->relids) || (jointype != JOIN_INNER && !outer) || has_tail(drive))
+		return NULL;
+	*reason = gpucol_pipe_check_set(drive, function);
+	if (*reason == NULL && outer && (restrictlist != NIL || rel->baserestrictinfo != NIL))
+		*reason = "a set of an outer join with a condition";
+	if (*reason != NULL)
+		return NULL;
+	step->kind = outer ? GPUCOL_JOIN_SET_LEFT : GPUCOL_JOIN_SET;
+	step->build = make_rows(planner_rt_fetch(rel->relid, root), rel, function);
+	step->outer_keys = list_make1(gpucol_lower_set_argument(function));
+	*reason = add_conditions(drive, step, list_concat_copy(rel->baserestrictinfo, restrictlist));
+	return *reason == NULL ? step : NULL;
+}
