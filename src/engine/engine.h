@@ -106,6 +106,8 @@ typedef struct GpucolRunStats
 	int			devices;		/* CUDA: that took part */
 	int			batches;		/* CUDA: parts computed one after another */
 	int			threads;
+	uint64_t	branch_rows;	/* CPU: rows of instructions of branches that are called row by row, */
+	uint64_t	branch_taken;	/* and those that they were called for */
 	GpucolReduction reduction;	/* CPU: of the last run */
 	char		kernel[32];		/* CUDA: which kernel answered; "" otherwise */
 	char		note[96];		/* CUDA: why not another, or on one device only */

@@ -172,6 +172,15 @@ explain_reduction(const GpucolReduction *r, ExplainState *es)
 	ExplainPropertyText("Reduction Objects", text.data, es);
 }
 
+/* For how many rows functions inside branches of CASE and the like were called. */
+static void
+explain_branches(const GpucolRunStats *stats, ExplainState *es)
+{
+	if (stats->branch_rows > 0)
+		ExplainPropertyText("Branches", psprintf("functions called for " UINT64_FORMAT " of " UINT64_FORMAT " rows",
+												  stats->branch_taken, stats->branch_rows), es);
+}
+
 /*
  * What the runs did, under EXPLAIN ANALYZE.
  */
@@ -217,7 +226,10 @@ gpucol_explain_stats(GpucolExec *exec, ExplainState *es)
 	if (exec->ngroup_parts > 1)
 		ExplainPropertyInteger("Group Parts", NULL, exec->ngroup_parts, es);
 	if (es->verbose)
+	{
 		explain_reduction(&stats->reduction, es);
+		explain_branches(stats, es);
+	}
 	if (stats->threads > 0)
 		ExplainPropertyInteger("Threads", NULL, stats->threads, es);
 	if (exec->declined)

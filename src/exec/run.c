@@ -320,6 +320,8 @@ gpucol_run_finish(GpucolExec *exec)
 	exec->stats.devices = Max(exec->stats.devices, stats.devices);
 	exec->stats.batches = Max(exec->stats.batches, stats.batches);
 	exec->stats.threads = Max(exec->stats.threads, stats.threads);
+	exec->stats.branch_rows += stats.branch_rows;
+	exec->stats.branch_taken += stats.branch_taken;
 	if (stats.reduction.copies > 0)
 		exec->stats.reduction = stats.reduction;
 	strlcpy(exec->stats.kernel, stats.kernel, sizeof(exec->stats.kernel));

@@ -218,6 +218,27 @@ may_raise(GpucolOpcode op, int aux)
 	}
 }
 
+/* Is an instruction called row by row, so that it pays to leave rows out that do not need it? */
+static bool
+is_dear(GpucolOpcode op, int aux)
+{
+	return op == GPUCOL_OP_MATH2_F || (op == GPUCOL_OP_MATH_F && aux != GPUCOL_MATH_CEIL && aux != GPUCOL_MATH_FLOOR &&
+									   aux != GPUCOL_MATH_ROUND && aux != GPUCOL_MATH_TRUNC);
+}
+
+/* The register of an equal instruction that later ones may read; GPUCOL_NO_REG if there is none. */
+static uint16
+find_instr(const GpucolLower *l, GpucolInstr instr)
+{
+	for (int i = 0; i < l->ninstrs; i++)
+	{
+		instr.dst = l->instrs[i].dst;
+		if (memcmp(&instr, &l->instrs[i], sizeof(instr)) == 0 && !gpucol_lower_is_hidden(l, i))
+			return instr.dst;
+	}
+	return GPUCOL_NO_REG;
+}
+
 /*
  * Append an instruction under the current mask, or reuse the register of an
  * equal one.  Returns its register.
@@ -227,6 +248,7 @@ gpucol_lower_emit(GpucolLower *l, GpucolOpcode op, uint16 a, uint16 b, uint16 c,
 				  int32 aux)
 {
 	GpucolInstr instr;
+	uint16		found;
 
 	memset(&instr, 0, sizeof(instr));
 	instr.op = op;
@@ -235,20 +257,17 @@ gpucol_lower_emit(GpucolLower *l, GpucolOpcode op, uint16 a, uint16 b, uint16 c,
 	instr.c = c;
 	instr.aux = aux;
 	instr.mask = GPUCOL_NO_REG;
-	if (may_raise(op, aux))
+	l->may_raise |= may_raise(op, aux);
+	if (may_raise(op, aux) || (l->conditional > 0 && is_dear(op, aux) && find_instr(l, instr) == GPUCOL_NO_REG))
 	{
 		GpucolMask *mask = l->mask;
 
 		instr.mask = materialise_mask(l, mask);
 		l->mask = mask;
-		l->may_raise = true;
 	}
-	for (int i = 0; i < l->ninstrs; i++)
-	{
-		instr.dst = l->instrs[i].dst;
-		if (memcmp(&instr, &l->instrs[i], sizeof(instr)) == 0 && !gpucol_lower_is_hidden(l, i))
-			return instr.dst;
-	}
+	found = find_instr(l, instr);
+	if (found != GPUCOL_NO_REG)
+		return found;
 	if (l->nregs >= MAX_NUMBER)
 		ereport(ERROR,
 				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),

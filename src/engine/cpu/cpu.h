@@ -309,6 +309,10 @@ struct GpucolCpuWorker
 	uint64_t   *keys;			/* key words, 1,024 each */
 	uint16_t   *moved;			/* AGG of a part: registers that groups are made of */
 
+	/* instructions of branches that are called row by row: rows that there were, and that took them */
+	uint64_t	branch_rows;
+	uint64_t	branch_taken;
+
 	/* its share of the window: vectors that it has taken */
 	uint32_t	next;
 	uint32_t	end;

@@ -260,7 +260,11 @@ cpu_stats(const GpucolRun *run, GpucolRunStats *out)
 {
 	*out = run->stats;
 	for (int w = 0; w < run->nworkers; w++)
+	{
 		out->vectors_read += run->workers[w].vectors_read;
+		out->branch_rows += run->workers[w].branch_rows;
+		out->branch_taken += run->workers[w].branch_taken;
+	}
 	out->vectors_read -= run->input.delta_batches;
 }
 

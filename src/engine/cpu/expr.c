@@ -8,6 +8,11 @@
  * Constants are registers filled once; the common operations also have a loop
  * with the constant in a scalar.
  *
+ * Branches.  What only a branch of CASE, or a later operand of AND and OR, asks for is computed for
+ * all rows, by loops without branches of their own.  Functions that are called row by row, which take
+ * ten times as long or more, are called for the rows that take the branch: these are listed once for
+ * all such calls of it, where they are few enough to pay for the list.
+ *
  * The operations and what they do with errors: engine/cpu/expr_ops.c.
  *
  *-------------------------------------------------------------------------
@@ -17,6 +22,9 @@
 #include "engine/cpu/select.h"
 #include "kernel/float_order.h"
 #include "kernel/text_pattern.h"
+
+/* Rows are listed where at least one of so many is left out. */
+#define LEAST_LEFT_OUT	8
 
 static bool
 is_const(uint16_t op)
@@ -319,13 +327,50 @@ gpucol_cpu_expr_widen(GpucolCpuReg *reg, uint32_t n)
 	return reg->v.d;
 }
 
+/* The rows that take a branch. */
+typedef struct Branch
+{
+	uint16_t	mask;			/* register, GPUCOL_NO_REG: none is listed */
+	uint32_t	n;
+	uint16_t	rows[GPUCOL_SELECT_ROOM];
+} Branch;
+
+/* Of an instruction that is called row by row, list the rows that need it. */
+static void
+list_branch(GpucolCpuFrame *f, Branch *branch)
+{
+	const GpucolInstr *instr = f->instr;
+
+	f->rows = NULL;
+	if (instr->mask == GPUCOL_NO_REG || (instr->op != GPUCOL_OP_MATH_F && instr->op != GPUCOL_OP_MATH2_F))
+		return;
+	if (branch->mask != instr->mask)
+	{
+		const GpucolCpuReg *mask = &f->worker->regs[instr->mask];
+
+		branch->mask = instr->mask;
+		branch->n = gpucol_select_true(mask->v.b, mask->nulls, f->n, branch->rows);
+	}
+	f->worker->branch_rows += f->n;
+	if (branch->n > f->n - f->n / LEAST_LEFT_OUT)
+	{
+		f->worker->branch_taken += f->n;
+		return;
+	}
+	f->worker->branch_taken += branch->n;
+	f->rows = branch->rows;
+	f->nrows = branch->n;
+}
+
 GpucolStatus
 gpucol_cpu_expr_run(GpucolCpuWorker *worker, const GpucolCpuVector *vector,
 					int first, int last)
 {
 	const GpucolRun *run = worker->run;
 	GpucolCpuFrame		f;
+	Branch		branch;
 
+	branch.mask = GPUCOL_NO_REG;
 	f.worker = worker;
 	f.vector = vector;
 	f.n = worker->nsel;
@@ -340,6 +385,7 @@ gpucol_cpu_expr_run(GpucolCpuWorker *worker, const GpucolCpuVector *vector,
 		f.a = &worker->regs[f.instr->a < run->program->nregs ? f.instr->a : 0];
 		f.b = &worker->regs[f.instr->b < run->program->nregs ? f.instr->b : 0];
 		f.c = &worker->regs[f.instr->c < run->program->nregs ? f.instr->c : 0];
+		list_branch(&f, &branch);
 		status = gpucol_cpu_expr_ops[f.instr->op].function(&f);
 		if (status != GPUCOL_OK)
 			return status;

@@ -21,6 +21,8 @@ typedef struct GpucolCpuFrame
 	GpucolCpuReg *b;
 	GpucolCpuReg *c;
 	uint32_t	n;
+	const uint16_t *rows;		/* of an instruction called row by row, those that its branch takes; */
+	uint32_t	nrows;			/* NULL: all n */
 } GpucolCpuFrame;
 
 typedef GpucolStatus (*GpucolCpuOpFunction) (GpucolCpuFrame *f);

@@ -228,6 +228,16 @@ call_loop(int function, const double *xs, double *rs, uint32_t n)
 	}
 }
 
+/* The number of rows that the function is called for; others become zero. */
+static uint32_t
+open_rows(GpucolCpuFrame *f)
+{
+	if (f->rows == NULL)
+		return f->n;
+	memset(f->dst->v.f, 0, sizeof(double) * f->n);
+	return f->nrows;
+}
+
 /*
  * A function of one float.
  */
@@ -240,8 +250,9 @@ gpucol_cpu_op_MATH_F(GpucolCpuFrame *f)
 	gpucol_cpu_op_nulls(f->dst, f->a, NULL, f->n);
 	if (call_loop(f->instr->aux, xs, rs, f->n))
 		return GPUCOL_OK;
-	for (uint32_t j = 0; j < f->n; j++)
+	for (uint32_t i = 0, n = open_rows(f); i < n; i++)
 	{
+		uint32_t	j = f->rows != NULL ? f->rows[i] : i;
 		double		r = 0;
 		GpucolStatus status = call(f->instr->aux, xs[j], &r);
 
@@ -259,8 +270,9 @@ GpucolStatus
 gpucol_cpu_op_MATH2_F(GpucolCpuFrame *f)
 {
 	gpucol_cpu_op_nulls(f->dst, f->a, f->b, f->n);
-	for (uint32_t j = 0; j < f->n; j++)
+	for (uint32_t i = 0, n = open_rows(f); i < n; i++)
 	{
+		uint32_t	j = f->rows != NULL ? f->rows[i] : i;
 		double		r = 0;
 		GpucolStatus status = call2(f->instr->aux, f->a->v.f[j], f->b->v.f[j], &r);
 
