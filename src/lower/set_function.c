@@ -2,7 +2,8 @@
  *
  * set_function.c
  *	  Set-returning functions whose rows engines make (kernel/set_function.h): unnest() of a column
- *	  of arrays, string_to_table() and regexp_split_to_table() of a text.
+ *	  of arrays, string_to_table() and regexp_split_to_table() of a text, and the same as unnest() of
+ *	  string_to_array() and regexp_split_to_array().
  *
  * Separators are constants: of string_to_table() up to 16 bytes, of regexp_split_to_table() plain
  * characters or a set of them (pattern.c).
@@ -21,6 +22,25 @@
 #include "lower/array_value.h"
 #include "lower/set_function.h"
 
+/* The function that splits a text, itself or below unnest(); NULL if it is none of those. */
+static const FuncExpr *
+splitting(const FuncExpr *expr)
+{
+	const FuncExpr *below = linitial(expr->args);
+
+	switch (expr->funcid)
+	{
+		case F_STRING_TO_TABLE_TEXT_TEXT:
+		case F_REGEXP_SPLIT_TO_TABLE_TEXT_TEXT:
+			return expr;
+		case F_UNNEST_ANYARRAY:
+			return IsA(below, FuncExpr) && (below->funcid == F_STRING_TO_ARRAY_TEXT_TEXT ||
+											below->funcid == F_REGEXP_SPLIT_TO_ARRAY_TEXT_TEXT) ? below : NULL;
+		default:
+			return NULL;
+	}
+}
+
 /* Read a separator, a constant. */
 static bool
 read_separator(GpucolLower *l, const FuncExpr *expr, GpucolSetFunction *function)
@@ -37,7 +57,7 @@ read_separator(GpucolLower *l, const FuncExpr *expr, GpucolSetFunction *function
 		return gpucol_lower_decline(l, "a separator that is no constant");
 	value = DatumGetTextPP(separator->constvalue);
 	function->fields = true;
-	if (expr->funcid == F_REGEXP_SPLIT_TO_TABLE_TEXT_TEXT)
+	if (expr->funcid == F_REGEXP_SPLIT_TO_TABLE_TEXT_TEXT || expr->funcid == F_REGEXP_SPLIT_TO_ARRAY_TEXT_TEXT)
 		return gpucol_lower_separator(VARDATA_ANY(value), VARSIZE_ANY_EXHDR(value), function) ||
 			gpucol_lower_decline(l, "a separator that only PostgreSQL's engine finds");
 	if (VARSIZE_ANY_EXHDR(value) < 1 || VARSIZE_ANY_EXHDR(value) > GPUCOL_SET_SEPARATOR)
@@ -54,8 +74,8 @@ read_function(GpucolLower *l, const FuncExpr *expr, GpucolSetFunction *function)
 	GpucolElement element;
 
 	memset(function, 0, sizeof(*function));
-	if (expr->funcid == F_STRING_TO_TABLE_TEXT_TEXT || expr->funcid == F_REGEXP_SPLIT_TO_TABLE_TEXT_TEXT)
-		return read_separator(l, expr, function);
+	if (splitting(expr) != NULL)
+		return read_separator(l, splitting(expr), function);
 	if (expr->funcid != F_UNNEST_ANYARRAY)
 		return gpucol_lower_decline(l, "function %s returns a set", get_func_name(expr->funcid));
 	if (!gpucol_lower_element(exprType(gpucol_lower_array_itself(linitial(expr->args))), &element) ||
@@ -70,15 +90,18 @@ gpucol_lower_is_set(const FuncExpr *expr)
 {
 	GpucolElement element;
 
-	if (expr->funcid != F_UNNEST_ANYARRAY)
-		return expr->funcid == F_STRING_TO_TABLE_TEXT_TEXT || expr->funcid == F_REGEXP_SPLIT_TO_TABLE_TEXT_TEXT;
-	return gpucol_lower_element(exprType(gpucol_lower_array_itself(linitial(expr->args))), &element) &&
+	if (splitting(expr) != NULL)
+		return true;
+	return expr->funcid == F_UNNEST_ANYARRAY &&
+		gpucol_lower_element(exprType(gpucol_lower_array_itself(linitial(expr->args))), &element) &&
 		element.type != NUMERICOID;
 }
 
 Expr *
 gpucol_lower_set_argument(const FuncExpr *expr)
 {
+	if (splitting(expr) != NULL)
+		return linitial(splitting(expr)->args);
 	return (Expr *) gpucol_lower_array_itself(linitial(expr->args));
 }
 

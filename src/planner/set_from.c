@@ -1,7 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * set_from.c
- *	  A set-returning function that is a key of groups moves to FROM, where engines make its rows.
+ *	  A set-returning function that is a key of groups, or a column of a subquery below them, moves to
+ *	  FROM, where engines make its rows.
  *
  *		SELECT unnest(tags) AS tag, count(*) FROM docs WHERE ... GROUP BY 1
  *	->	SELECT tag, count(*) FROM docs, unnest(tags) AS tag WHERE ... GROUP BY 1
@@ -29,15 +30,21 @@
 #include "planner/set_groups.h"
 #include "planner/subquery.h"
 
-/* The entry of the target list that is the query's only set, a key of its groups; else NULL. */
+/* Does a query group rows, as far as is known here? */
+static bool
+groups(const Query *query)
+{
+	return query->commandType == CMD_SELECT && (query->groupClause != NIL || query->hasAggs);
+}
+
+/* The entry of the target list that is the query's only set; else NULL. */
 static TargetEntry *
-find_key(Query *query)
+find_set(Query *query)
 {
 	TargetEntry *key = NULL;
 	ListCell   *lc;
 
-	if (!query->hasTargetSRFs || query->groupClause == NIL || query->groupingSets != NIL || query->hasWindowFuncs ||
-		query->commandType != CMD_SELECT)
+	if (!query->hasTargetSRFs || query->hasWindowFuncs)
 		return NULL;
 	foreach(lc, query->rtable)
 	{
@@ -54,7 +61,21 @@ find_key(Query *query)
 			return NULL;
 		key = tle;
 	}
-	return key != NULL && get_sortgroupref_clause_noerr(key->ressortgroupref, query->groupClause) != NULL ? key : NULL;
+	return key;
+}
+
+/* The same of a query that groups by it, or (below groups) does nothing with its rows. */
+static TargetEntry *
+find_key(Query *query, bool below)
+{
+	TargetEntry *key = find_set(query);
+
+	if (key == NULL)
+		return NULL;
+	if (groups(query))
+		return query->groupingSets == NIL &&
+			get_sortgroupref_clause_noerr(key->ressortgroupref, query->groupClause) != NULL ? key : NULL;
+	return below && gpucol_set_is_plain(query) ? key : NULL;
 }
 
 /* Is a set that of a column of a packed table, by a function that engines know? */
@@ -98,24 +119,40 @@ move_set(Query *query, TargetEntry *key)
 								 exprCollation((Node *) key->expr), 0);
 }
 
+/* Move the set of a query; true if there is one, and `move` is not set. */
+static bool
+visit(Query *query, bool below, bool move)
+{
+	TargetEntry *key = find_key(query, below);
+
+	if (key == NULL || !is_known(query, key->expr))
+		return false;
+	if (move)
+		move_set(query, key);
+	return !move;
+}
+
 /* Move such sets of a statement, or (not *move) see whether there is one. */
 static bool
 walk(Node *node, bool *move)
 {
 	Query	   *query = (Query *) node;
-	TargetEntry *key;
+	ListCell   *lc;
 
 	if (node == NULL)
 		return false;
 	if (!IsA(node, Query))
 		return expression_tree_walker(node, walk, move);
 	check_stack_depth();
-	key = find_key(query);
-	if (key != NULL && is_known(query, key->expr))
+	if (visit(query, false, *move))
+		return true;
+	foreach(lc, query->rtable)
 	{
-		if (!*move)
+		const RangeTblEntry *rte = lfirst_node(RangeTblEntry, lc);
+
+		if (rte->rtekind == RTE_SUBQUERY && !rte->security_barrier && groups(query) &&
+			visit(rte->subquery, true, *move))
 			return true;
-		move_set(query, key);
 	}
 	return query_tree_walker(query, walk, move, 0);
 }

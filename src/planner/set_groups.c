@@ -428,9 +428,8 @@ reduce_table(Query *query, Index rti, bool weighted)
 
 /* ---- tables in subqueries ---- */
 
-/* Is a query nothing but rows of its FROM clause, with an expression for each column? */
-static bool
-is_plain(const Query *query)
+bool
+gpucol_set_is_plain(const Query *query)
 {
 	return query->commandType == CMD_SELECT && !query->hasAggs && !query->hasWindowFuncs &&
 		query->groupClause == NIL && query->groupingSets == NIL && query->havingQual == NULL &&
@@ -472,7 +471,7 @@ take_with(Query *query, RangeTblEntry *rte)
 			cte = lfirst(lc);
 	}
 	if (cte == NULL || cte->cterefcount != 1 || cte->cterecursive || cte->ctematerialized == CTEMaterializeAlways ||
-		!IsA(cte->ctequery, Query) || !is_plain((Query *) cte->ctequery))
+		!IsA(cte->ctequery, Query) || !gpucol_set_is_plain((Query *) cte->ctequery))
 		return NULL;
 	return copyObject((Query *) cte->ctequery);
 }
@@ -507,7 +506,7 @@ reduce_subquery(Query *query, Index rti, bool sets, bool weighted)
 	Query	   *below = rte->rtekind == RTE_CTE ? take_with(query, rte) : copyObject(rte->subquery);
 	Var		   *weight;
 
-	if (below == NULL || !is_plain(below) || rte->security_barrier)
+	if (below == NULL || !gpucol_set_is_plain(below) || rte->security_barrier)
 		return NULL;
 	query_tree_walker(query, collect_columns, &r, QTW_IGNORE_JOINALIASES);
 	if (r.failed)

@@ -18,8 +18,12 @@
  */
 extern Query *gpucol_set_groups(Query *parse);
 
+/* Is a query nothing but rows of its FROM clause, with an expression for each column? */
+extern bool gpucol_set_is_plain(const Query *query);
+
 /*
- * set_from.c: one in which such functions that are keys of groups stand in FROM; a copy, or `parse` itself.
+ * set_from.c: one in which such functions that are keys of groups, or below these, stand in FROM; a copy,
+ * or `parse` itself.
  */
 extern Query *gpucol_set_from(Query *parse);
 
