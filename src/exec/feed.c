@@ -10,11 +10,14 @@
  * so that only one group's state exists at a time.  Rows that sort as equals stay in the
  * order of the table.  Of rows that DISTINCT compares and whose bytes are the same only the
  * first is sorted; where the order is nothing to the aggregate (sums, counts), equal values are
- * found by their hash and none is sorted.
+ * found by their hash and none is sorted.  A mode or a percentile of values that repeat is found
+ * among the distinct ones, each with how often it came.
  *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
+
+#include <math.h>
 
 #include "catalog/pg_aggregate.h"
 #include "executor/executor.h"
@@ -75,6 +78,8 @@ typedef struct Feeder
 	FmgrInfo   *equal;			/* by their equality */
 	bool		hashed;			/* one argument, of an aggregate to which order is nothing: */
 	FmgrInfo	hash;			/* by the hash that belongs to the equality */
+	bool		counted;		/* a mode or percentile_disc, sorted by its one argument */
+	uint32	   *counts;			/* by the first row of a value: how many have it */
 
 	GpucolFeedState *states;			/* by group, unless it keeps */
 	uint32		nstates;
@@ -137,10 +142,12 @@ init_sort(Feeder *f)
 {
 	Aggref	   *agg = f->fed->agg;
 	List	   *clauses = agg->aggdistinct != NIL ? agg->aggdistinct : agg->aggorder;
+	bool		ordered = AGGKIND_IS_ORDERED_SET(agg->aggkind);
 	ListCell   *lc;
 
-	f->keeps = f->call.brief = AGGKIND_IS_ORDERED_SET(agg->aggkind) || clauses != NIL;
-	if (AGGKIND_IS_ORDERED_SET(agg->aggkind) || clauses == NIL)
+	f->keeps = f->call.brief = ordered || clauses != NIL;
+	f->counted = agg->aggfnoid == F_MODE || agg->aggfnoid == F_PERCENTILE_DISC_FLOAT8_ANYELEMENT;
+	if ((ordered && !f->counted) || clauses == NIL)
 		return;
 	f->nsort = list_length(clauses);
 	f->sort_args = palloc(f->nsort * sizeof(int));
@@ -523,7 +530,8 @@ gpucol_feed_finish_room(const GpucolFeed *feed)
 		if (f->sample != NULL)
 			room += f->first ? gpucol_sample_finish_room(f->sample) : 0;
 		else if (f->keeps)
-			room += f->kept.n * (sizeof(uint32) + (f->ndistinct > 0 ? 4 * sizeof(uint64) : 0));
+			room += f->kept.n * (sizeof(uint32) + (f->counted ? 2 * sizeof(uint32) : 0) +
+								 (f->ndistinct > 0 || f->counted ? 4 * sizeof(uint64) : 0));
 	}
 	return room;
 }
@@ -614,7 +622,7 @@ hash_image(Feeder *f, uint32 row)
 		return gpucol_hash_mix(hash, f->kept.isnull[only][row] ? UINT64_MAX :
 							   DatumGetUInt32(FunctionCall1Coll(&f->hash, f->sorts[0].ssup_collation,
 																f->kept.values[only][row])));
-	for (int i = 0; i < f->ndistinct; i++)
+	for (int i = 0; i < Max(f->ndistinct, f->counted); i++)
 	{
 		int			arg = f->sort_args[i];
 
@@ -629,7 +637,7 @@ same_image(Feeder *f, uint32 x, uint32 y)
 {
 	if (f->hashed)
 		return equal_rows(f, x, y);
-	for (int i = 0; i < f->ndistinct; i++)
+	for (int i = 0; i < Max(f->ndistinct, f->counted); i++)
 	{
 		int			arg = f->sort_args[i];
 		const Datum *values = f->kept.values[arg];
@@ -642,7 +650,7 @@ same_image(Feeder *f, uint32 x, uint32 y)
 	return true;
 }
 
-/* Leave out rows whose bytes, or values, an earlier one has; returns how many are left. */
+/* Leave out rows whose bytes, or values, an earlier one has, and count these; returns how many are left. */
 static uint64
 drop_repeated(Feeder *f, uint32 *rows, uint64 n)
 {
@@ -673,12 +681,101 @@ drop_repeated(Feeder *f, uint32 *rows, uint64 n)
 		while ((found = gpucol_hash_next(&table, hash, &at, &number)) && !same_image(f, rows[number], rows[i]))
 			continue;
 		if (found)
+		{
+			if (f->counts != NULL)
+				f->counts[rows[number]]++;
 			continue;
+		}
 		gpucol_hash_put(&table, at, hash, (uint32) left);
+		if (f->counts != NULL)
+			f->counts[rows[i]] = 1;
 		rows[left++] = rows[i];
 	}
 	pfree(table.slots);
 	return left;
+}
+
+/* The rows of a group that are not NULL. */
+static uint64
+find_values(const Feeder *f, uint32 group, uint32 *rows)
+{
+	uint64		n = 0;
+
+	for (uint64 i = f->kept.starts[group]; i < f->kept.starts[group + 1]; i++)
+	{
+		if (!f->kept.isnull[f->sort_args[0]][f->kept.order[i]])
+			rows[n++] = f->kept.order[i];
+	}
+	return n;
+}
+
+/* Sort distinct values; false if two are equal whose bytes differ, of which PostgreSQL's sort puts any first. */
+static bool
+sort_values(Feeder *f, uint32 *rows, uint64 n)
+{
+	const Datum *values = f->kept.values[f->sort_args[0]];
+
+	qsort_arg(rows, n, sizeof(uint32), compare_rows, f);
+	for (uint64 i = 1; i < n; i++)
+	{
+		if (ApplySortComparator(values[rows[i - 1]], false, values[rows[i]], false, &f->sorts[0]) == 0)
+			return false;
+	}
+	return true;
+}
+
+/* Of sorted values the one at a place among all of them, or, if there is none, the most frequent, and first of these. */
+static uint32
+choose_value(const Feeder *f, const uint32 *rows, uint64 n, uint64 place)
+{
+	uint32		best = rows[0];
+	uint64		passed = 0;
+
+	for (uint64 i = 0; i < n; i++)
+	{
+		passed += f->counts[rows[i]];
+		if (place > 0 && passed >= place)
+			return rows[i];
+		if (place == 0 && f->counts[rows[i]] > f->counts[best])
+			best = rows[i];
+	}
+	return best;
+}
+
+/* A mode or percentile from the distinct values of a group; false if PostgreSQL's function is to find it. */
+static bool
+aggregate_counted(GpucolFeed *feed, Feeder *f, uint32 group, Datum *result)
+{
+	MemoryContext old = MemoryContextSwitchTo(feed->group->ecxt_per_tuple_memory);
+	uint64		room = f->kept.starts[group + 1] - f->kept.starts[group];
+	uint32	   *rows = gpucol_grow(NULL, Max(room, 1) * sizeof(uint32));
+	uint64		n = find_values(f, group, rows);
+	uint64		distinct;
+	double		fraction = 0;
+	bool		isnull = false;
+	bool		done = false;
+
+	if (f->call.direct != NIL)
+		fraction = DatumGetFloat8(ExecEvalExpr((ExprState *) linitial(f->call.direct), feed->econtext, &isnull));
+	if (n >= HASHED_ROWS && !isnull && fraction >= 0 && fraction <= 1)
+	{
+		if (f->counts == NULL)
+			f->counts = MemoryContextAllocHuge(feed->context, f->kept.n * sizeof(uint32));
+		distinct = drop_repeated(f, rows, n);
+		done = distinct <= n / 2 && sort_values(f, rows, distinct);
+		if (done)
+		{
+			uint32		row = choose_value(f, rows, distinct, f->call.direct == NIL ? 0 :
+										   (uint64) Max(ceil(fraction * n), 1));
+
+			MemoryContextSwitchTo(old);
+			*result = datumCopy(f->kept.values[f->sort_args[0]][row], f->typbyval[f->sort_args[0]],
+								f->typlen[f->sort_args[0]]);
+		}
+	}
+	MemoryContextSwitchTo(old);
+	ReScanExprContext(feed->group);
+	return done;
 }
 
 /* Aggregate the kept rows of a group. */
@@ -691,11 +788,16 @@ aggregate_kept(GpucolFeed *feed, Feeder *f, uint32 group, bool *isnull)
 	Datum		result;
 	bool		distinct;
 
+	if (f->counted && aggregate_counted(feed, f, group, &result))
+	{
+		*isnull = false;
+		return result;
+	}
 	distinct = f->ndistinct > 0 && n >= HASHED_ROWS;
 	if (distinct)
 		n = drop_repeated(f, rows, n);
 	distinct &= f->hashed;
-	if (f->nsort > 0 && n > 1 && !distinct)
+	if (f->nsort > 0 && n > 1 && !distinct && !f->counted)
 		qsort_arg(rows, n, sizeof(uint32), compare_rows, f);
 	gpucol_feed_call_enter(feed->aggstate, &f->call, feed->group);
 	gpucol_feed_call_start(feed->aggstate, &f->call, feed->group, &state);
