@@ -1,5 +1,8 @@
 -- One table with a column of each common type, for statements as analysts write them.
-CREATE TYPE mood AS ENUM ('sad', 'calm', 'glad', 'wild');
+DO $$ BEGIN
+	CREATE TYPE public.mood AS ENUM ('sad', 'calm', 'glad', 'wild');
+EXCEPTION WHEN duplicate_object THEN NULL;
+END $$;
 
 CREATE TABLE events (
 	id bigint, s smallint, i integer, b bigint, p numeric(12,2), n numeric, q numeric, r real, f double precision,

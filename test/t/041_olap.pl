@@ -1,8 +1,9 @@
-# 041_olap.pl: the Star Schema Benchmark's 13 queries, TPC-H's 22, ClickBench's 43 and those of data mining (test/olap) answer
+# 041_olap.pl: the Star Schema Benchmark's 13 queries, TPC-H's 22, ClickBench's 43, those of data mining and 201 of
+# analysts over a table of all common types (test/olap) answer
 # over gpucol tables what they answer over heap tables: without and with primary keys, in
 # several threads, in little memory, and after some rows were deleted, changed and added.
 #
-# What of PostgreSQL's nodes is left in their plans is printed.
+# What of PostgreSQL's nodes is left in their plans is printed.  GPUCOL_OLAP names some of the five.
 use strict;
 use warnings;
 use utf8;
@@ -13,10 +14,10 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 
 my %SCALE = (ssb => $ENV{GPUCOL_SSB_SCALE} || 0.02, tpch => $ENV{GPUCOL_TPCH_SCALE} || 0.01,
-	hits => $ENV{GPUCOL_HITS_SCALE} || 0.01, mining => $ENV{GPUCOL_MINING_SCALE} || 0.005);
+	hits => $ENV{GPUCOL_HITS_SCALE} || 0.01, mining => $ENV{GPUCOL_MINING_SCALE} || 0.005, analyst => $ENV{GPUCOL_ANALYST_SCALE} || 0.006);
 
 # How many queries at least are gpucol's alone, whose small tables may be read by others.
-my %WHOLE = (ssb => 13, tpch => 10, hits => 42, mining => 15);
+my %WHOLE = (ssb => 13, tpch => 10, hits => 42, mining => 15, analyst => 180);
 my $node = new_server('olap', "datestyle = 'ISO'", 'shared_buffers = 256MB', 'max_wal_size = 2GB',
 	'autovacuum = off', 'jit = off', 'work_mem = 64MB');
 
@@ -112,11 +113,13 @@ my %changes = (
 	  . "INSERT INTO hits SELECT * FROM hits WHERE CounterID = 62; UPDATE hits SET Title = 'Google' WHERE RegionID = 2",
 	mining => 'DELETE FROM points WHERE id % 90 = 4; UPDATE points SET x = y, class = 2 WHERE id % 70 = 3; DELETE FROM centres WHERE k = 7; '
 	  . "UPDATE documents SET tags = tags || 'added'::text, phrase = body WHERE id % 60 = 5; DELETE FROM documents WHERE id % 60 = 6; "
-	  . 'INSERT INTO views SELECT * FROM views WHERE visitor < 50; UPDATE readings SET v = NULL WHERE sensor = 3; DELETE FROM baskets WHERE basket % 30 = 2');
+	  . 'INSERT INTO views SELECT * FROM views WHERE visitor < 50; UPDATE readings SET v = NULL WHERE sensor = 3; DELETE FROM baskets WHERE basket % 30 = 2',
+	analyst => "DELETE FROM events WHERE id % 50 = 7; UPDATE events SET q = q * 1.5, n = -n, t = NULL, i = i + 1 WHERE id % 60 = 3; "
+	  . "INSERT INTO events SELECT id + 1000000, s, i, b, p, n + 0.0001, q, r, f, bo, d, ts, tz, tm, iv, u, t, v, c, g, ip, j, a, ta, e, y, m FROM events WHERE id < 50");
 
 $node->safe_psql('postgres', file('draw') . file('nations') . file('hits_words'));
-my %keys = (hits => 'CREATE INDEX ON hits (CounterID, EventDate);', mining => 'CREATE INDEX ON points (id); CREATE INDEX ON readings (sensor, t);');
-for my $benchmark (qw(ssb tpch hits mining))
+my %keys = (analyst => 'CREATE INDEX ON events (id);', hits => 'CREATE INDEX ON hits (CounterID, EventDate);', mining => 'CREATE INDEX ON points (id); CREATE INDEX ON readings (sensor, t);');
+for my $benchmark (split / /, $ENV{GPUCOL_OLAP} // 'ssb tpch hits mining analyst')
 {
 	my $heap = {};
 	my $keys = $keys{$benchmark} // file("${benchmark}_keys");
