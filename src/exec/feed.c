@@ -724,7 +724,7 @@ sort_values(Feeder *f, uint32 *rows, uint64 n)
 	return true;
 }
 
-/* Of sorted values the one at a place among all of them, or, if there is none, the most frequent, and first of these. */
+/* Of sorted values the one at a place among all; of place 0, the most frequent, and first of these. */
 static uint32
 choose_value(const Feeder *f, const uint32 *rows, uint64 n, uint64 place)
 {
