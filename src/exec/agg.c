@@ -44,6 +44,7 @@
 #include "exec/run.h"
 #include "lower/coarse.h"
 #include "plan/parts.h"
+#include "service/memory.h"
 
 typedef struct GpucolAggExecState
 {
@@ -93,6 +94,7 @@ typedef struct GpucolAggExecState
 	int		   *places;
 
 	PlanState  *fallback;		/* ordinary plan, once needed */
+	bool		done;			/* all groups have been delivered, and let go */
 	GpucolReplay replay;
 } GpucolAggExecState;
 
@@ -522,7 +524,7 @@ end_groups(GpucolAggExecState *state)
 	if (state->regroup != NULL)
 		gpucol_regroup_end(state->regroup);
 	state->regroup = NULL;
-	MemoryContextReset(state->regroup_context);
+	gpucol_memory_reset(state->regroup_context);
 }
 
 /* Put the next group into the scan slot. */
@@ -648,9 +650,20 @@ begin_fallback(GpucolAggExecState *state)
 	MemoryContext old = MemoryContextSwitchTo(estate->es_query_cxt);
 
 	gpucol_run_end(&state->exec);
+	gpucol_join_children_release(state->children);
 	state->fallback = gpucol_begin_ordinary(linitial(cscan->custom_plans), estate, state->eflags);
 	state->css.custom_ps = lcons(state->fallback, state->css.custom_ps);
 	MemoryContextSwitchTo(old);
+}
+
+/* Let everything go: a node above may go on for long. */
+static void
+let_go(GpucolAggExecState *state)
+{
+	end_groups(state);
+	gpucol_run_end(&state->exec);
+	gpucol_group_rows_reset(&state->rows);
+	state->next = 0;
 }
 
 /* The next group of the run or of the ordinary plan. */
@@ -664,9 +677,16 @@ fetch_group(CustomScanState *node)
 		return store_direct(state);
 	if (state->fallback != NULL)
 		return ExecProcNode(state->fallback);
+	if (state->done)
+		return NULL;
 	slot = ExecScan(&node->ss, next_group, recheck_group);
 	if (state->exec.fallback == NULL)
+	{
+		state->done = TupIsNull(slot);
+		if (state->done)
+			let_go(state);
 		return slot;
+	}
 	end_groups(state);
 	begin_fallback(state);
 	return ExecProcNode(state->fallback);
@@ -702,10 +722,8 @@ agg_rescan(CustomScanState *node)
 
 	if (gpucol_replay_rewind(&state->replay, node))
 		return;
-	end_groups(state);
-	gpucol_run_end(&state->exec);
-	gpucol_group_rows_reset(&state->rows);
-	state->next = 0;
+	let_go(state);
+	state->done = false;
 	ExecScanReScan(&node->ss);
 	gpucol_join_children_rescan(node, state->children);
 	gpucol_run_rescan_fallback(node, state->fallback);

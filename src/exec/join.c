@@ -52,6 +52,7 @@ typedef struct GpucolJoinState
 	bool	  **isnull;
 
 	PlanState  *fallback;		/* ordinary plan, once needed */
+	bool		done;			/* all rows have been delivered, and let go */
 	GpucolReplay replay;
 } GpucolJoinState;
 
@@ -229,6 +230,7 @@ begin_fallback(GpucolJoinState *state)
 
 	gpucol_topn_stream_reset(&state->top);
 	gpucol_run_end(&state->exec);
+	gpucol_join_children_release(state->children);
 	state->fallback = gpucol_begin_ordinary(linitial(cscan->custom_plans), estate, state->eflags);
 	state->css.custom_ps = lcons(state->fallback, state->css.custom_ps);
 	state->css.ss.ps.qual = NULL;
@@ -264,11 +266,18 @@ fetch_row(CustomScanState *node)
 	GpucolJoinState *state = (GpucolJoinState *) node;
 	TupleTableSlot *slot;
 
+	if (state->done)
+		return NULL;
 	if (state->fallback == NULL)
 	{
 		slot = ExecScan(&node->ss, next_row, recheck_row);
 		if (state->exec.fallback == NULL)
+		{
+			state->done = TupIsNull(slot);
+			if (state->done)
+				gpucol_run_end(&state->exec);	/* a node above may go on for long */
 			return slot;
+		}
 		begin_fallback(state);
 	}
 	return ExecScan(&node->ss, next_plain, recheck_plain);
@@ -304,6 +313,7 @@ join_rescan(CustomScanState *node)
 	gpucol_topn_stream_reset(&state->top);
 	gpucol_run_end(&state->exec);
 	state->nrows = state->next = 0;
+	state->done = false;
 	ExecScanReScan(&node->ss);
 	gpucol_join_children_rescan(node, state->children);
 	gpucol_run_rescan_fallback(node, state->fallback);

@@ -45,6 +45,15 @@ gpucol_join_children_rescan(CustomScanState *node, List *children)
 }
 
 void
+gpucol_join_children_release(List *children)
+{
+	ListCell   *lc;
+
+	foreach(lc, children)
+		ExecReScan(lfirst(lc));
+}
+
+void
 gpucol_join_children_end(List *children)
 {
 	ListCell   *lc;

@@ -891,5 +891,5 @@ gpucol_run_end(GpucolExec *exec)
 	exec->fell_back = false;
 	exec->never = false;
 	exec->emitted = false;
-	MemoryContextReset(exec->context);
+	gpucol_memory_reset(exec->context);
 }

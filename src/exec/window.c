@@ -169,6 +169,7 @@ begin_fallback(GpucolWindowState *state)
 	MemoryContext old = MemoryContextSwitchTo(estate->es_query_cxt);
 
 	forget_rows(state);
+	gpucol_join_children_release(state->children);
 	state->fallback = gpucol_begin_ordinary(linitial(cscan->custom_plans), estate, state->eflags);
 	state->css.custom_ps = lcons(state->fallback, state->css.custom_ps);
 	MemoryContextSwitchTo(old);

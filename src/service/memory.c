@@ -13,6 +13,9 @@
 #include "postgres.h"
 
 #include <unistd.h>
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
 
 #include "miscadmin.h"
 #include "utils/memutils.h"
@@ -22,6 +25,10 @@
 
 /* gpucol.memory_limit = 0 allows this much, or hash_mem if that is more. */
 #define LEAST_QUERY_MEMORY	((Size) 256 * 1024 * 1024)
+
+/* This share of what queries may hold is much, and so many bytes. */
+#define MUCH_SHARE	8
+#define MUCH_LEAST	((Size) 1024 * 1024)
 
 static GpucolBudget session;
 static GpucolBudget queries = {.parent = &session};
@@ -89,6 +96,18 @@ const char *
 gpucol_memory_setting(const char *name, Size limit)
 {
 	return limit < setting_bytes(gpucol_max_memory) ? name : "gpucol.max_memory";
+}
+
+void
+gpucol_memory_reset(MemoryContext context)
+{
+	Size		held = MemoryContextMemAllocated(context, true);
+
+	MemoryContextReset(context);
+#ifdef __GLIBC__
+	if (held >= Max(gpucol_memory_query_limit() / MUCH_SHARE, MUCH_LEAST))
+		(void) malloc_trim(0);
+#endif
 }
 
 /* Memory context callback. */

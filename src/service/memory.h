@@ -31,6 +31,12 @@ extern Size gpucol_memory_ranking_limit(void);
 extern const char *gpucol_memory_setting(const char *name, Size limit);
 
 /*
+ * Reset a context.  What malloc would keep of it goes back to the system if it is much of what
+ * queries may hold, so that another node's part does not come on top.
+ */
+extern void gpucol_memory_reset(MemoryContext context);
+
+/*
  * A budget of so many bytes (0: as its parent) in the current memory context, closed when
  * this is reset or deleted.  What is allocated of it must have gone by then: callbacks
  * registered later are called before.
