@@ -85,8 +85,17 @@ settle_alternatives(Node *node, void *context)
 static void
 settle_query(PlannerInfo *root, double evaluations)
 {
+	ListCell   *lc;
+	ListCell   *lm;
+
 	query_tree_walker(root->parse, settle_alternatives, &evaluations,
 					  QTW_IGNORE_RT_SUBQUERIES | QTW_IGNORE_CTE_SUBQUERIES);
+	/* what a sort compares by has to be found in the list below it */
+	foreach(lc, root->eq_classes)
+	{
+		foreach(lm, lfirst_node(EquivalenceClass, lc)->ec_members)
+			gpucol_plan_settle((Node *) lfirst_node(EquivalenceMember, lm)->em_expr, evaluations);
+	}
 	for (int i = 1; i < root->simple_rel_array_size; i++)
 	{
 		RelOptInfo *rel = root->simple_rel_array[i];
@@ -133,7 +142,7 @@ gpucol_plan_twice(PlannerInfo *root, Relids relids, double evaluations)
 void
 gpucol_plan_settle(Node *node, double evaluations)
 {
-	expression_tree_walker(node, settle_alternatives, &evaluations);
+	(void) settle_alternatives(node, &evaluations);
 }
 
 /* Add queries that may make notes, this one and those below, to a list. */
