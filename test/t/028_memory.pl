@@ -187,6 +187,21 @@ keeps('nested aggregates', 40, \@recursion, $nested->(2), $nested->(500), qr/rec
 
 keeps('groups', 20, ["gpucol.memory_limit = '20MB'", "work_mem = '1MB'"],
 	'SELECT count(*) FROM (SELECT k, count(*) FROM g WHERE k < 10 GROUP BY k) q', 'SELECT count(*) FROM (SELECT k, count(*) FROM g GROUP BY k) q', qr/^1000000$/m);
+# subqueries that become joins of groups, which together exceed the limit
+$node->safe_psql('postgres', <<SQL);
+CREATE TABLE xs AS SELECT i::text AS s, (i % 1000)::int8 AS a, i * 1.5 AS p FROM generate_series(1, 150000) i;
+CREATE TABLE ys USING gpucol AS SELECT i::text AS s, (i % 977)::int8 AS b, i * 1.5 AS p FROM generate_series(1, 150000) i;
+ANALYZE;
+SQL
+my @joined = ("gpucol.memory_limit = '20MB'", "work_mem = '1MB'", 'gpucol.cpu_threads = 1');
+keeps('ALL over numerics', 20, \@joined, 'SELECT count(*) FROM xs x WHERE x.a < 3 AND x.a > ALL (SELECT y.b FROM ys y WHERE y.p = x.p)',
+	'SELECT count(*) FROM xs x WHERE x.a > ALL (SELECT y.b FROM ys y WHERE y.p = x.p)', qr/^\d+$/m);
+my $grouped = 'SELECT count(*) FROM (SELECT x.a, x.s, count(*), sum(p.n) FROM xs x JOIN (SELECT s, count(*) n FROM ys GROUP BY s) p ON p.s = x.s GROUP BY x.a, x.s) q';
+keeps('groups of rows joined with groups', 20, \@joined, $grouped =~ s/ON p/ON x.a < 3 AND p/r, $grouped, qr/^150000$/m);
+# rows that have all been read hold nothing while the groups above are made: in four parts, not seven
+like($node->safe_psql('postgres', join('; ', map { "SET $_" } @joined) . "; EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF) $grouped"),
+	qr/in each of [2-5] parts/, 'groups that have been read make room');
+
 keeps('a wide load', 64, ["gpucol.max_memory = '64MB'"], "CREATE TABLE w1 USING gpucol AS SELECT $values FROM generate_series(1, 3) i",
 	"CREATE TABLE w USING gpucol AS SELECT $values FROM generate_series(1, 60000) i", qr/^$/);
 is($node->safe_psql('postgres', 'SELECT count(*), sum(c1), sum(c150) FROM w'),
