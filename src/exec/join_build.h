@@ -95,8 +95,9 @@ extern void gpucol_joins_close(GpucolExec *exec);
 extern GpucolSource *gpucol_source_of_nothing(void);
 
 /*
- * join_plan.c: the children of a node that begin behind its fallback: initialised,
- * scanned again, told that nobody asks for rows of theirs any more, ended; the pipe of a plan whose scan tuple has `row` as its junk column, and what is computed above it.
+ * join_plan.c: the children of a node that begin behind its fallback: initialised, scanned
+ * again, told that nobody asks for rows of theirs any more, ended; the pipe of a plan whose scan
+ * tuple has `row` as its junk column, and what is computed above it.
  */
 extern List *gpucol_join_children_init(CustomScanState *node, EState *estate, int eflags);
 extern void gpucol_join_children_rescan(CustomScanState *node, List *children);
