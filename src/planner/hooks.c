@@ -23,6 +23,7 @@
 #include "lower/pipe.h"
 #include "planner/planner.h"
 #include "planner/set_groups.h"
+#include "planner/set_operations.h"
 #include "plan/reason.h"
 
 static planner_hook_type previous_planner = NULL;
@@ -51,8 +52,9 @@ static PlannedStmt *
 plan_statement(Query *parse, const char *query_string, int cursor_options,
 			   ParamListInfo bound_params)
 {
-	PlannedStmt *stmt = gpucol_subquery_plan(previous_planner, gpucol_set_from(gpucol_set_groups(parse)), query_string,
-											 cursor_options, bound_params);
+	PlannedStmt *stmt = gpucol_subquery_plan(previous_planner,
+											 gpucol_set_operations(gpucol_set_from(gpucol_set_groups(parse))),
+											 query_string, cursor_options, bound_params);
 
 	if (gpucol_pushdown == GPUCOL_PUSHDOWN_REQUIRE)
 		gpucol_require_check(stmt);

@@ -174,9 +174,8 @@ count_values(Oid relid, bool inherits, AttrNumber attno, double rows)
 	return values == 0 ? INFINITY : (values < 0 ? -values * rows : values) + 1;
 }
 
-/* Rows of a table, 0 where nobody knows. */
-static double
-count_rows(Oid relid)
+double
+gpucol_set_count_rows(Oid relid)
 {
 	HeapTuple	tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(relid));
 	double		rows = 0;
@@ -193,7 +192,7 @@ count_rows(Oid relid)
 static bool
 are_few(const RangeTblEntry *rte, List *columns)
 {
-	double		rows = count_rows(rte->relid);
+	double		rows = gpucol_set_count_rows(rte->relid);
 	double		distinct = 1;
 	bool		inherits = rte->inh && has_subclass(rte->relid);
 	ListCell   *lc;
@@ -252,9 +251,8 @@ collect_columns(Node *node, Reduction *r)
 	return expression_tree_walker(node, collect_columns, r);
 }
 
-/* Is the table on no side of an outer join that may be NULL? */
-static bool
-keeps_rows(Node *node, Index rti)
+bool
+gpucol_set_keeps_rows(Node *node, Index rti)
 {
 	ListCell   *lc;
 
@@ -265,12 +263,12 @@ keeps_rows(Node *node, Index rti)
 	{
 		JoinExpr   *join = (JoinExpr *) node;
 
-		return (join->jointype == JOIN_INNER && keeps_rows(join->rarg, rti)) ||
-			((join->jointype == JOIN_INNER || join->jointype == JOIN_LEFT) && keeps_rows(join->larg, rti));
+		return (join->jointype == JOIN_INNER && gpucol_set_keeps_rows(join->rarg, rti)) ||
+			((join->jointype == JOIN_INNER || join->jointype == JOIN_LEFT) && gpucol_set_keeps_rows(join->larg, rti));
 	}
 	foreach(lc, castNode(FromExpr, node)->fromlist)
 	{
-		if (keeps_rows(lfirst(lc), rti))
+		if (gpucol_set_keeps_rows(lfirst(lc), rti))
 			return true;
 	}
 	return false;
@@ -545,7 +543,8 @@ reduce(Query *query, bool sets, bool weighted)
 	{
 		RangeTblEntry *rte = rt_fetch(rti, query->rtable);
 
-		if (!keeps_rows((Node *) query->jointree, rti) || (!bms_is_empty(asked) && !bms_is_member(rti, asked)))
+		if (!gpucol_set_keeps_rows((Node *) query->jointree, rti) ||
+			(!bms_is_empty(asked) && !bms_is_member(rti, asked)))
 			continue;
 		if (rte->rtekind == RTE_RELATION && sets && !rte->lateral && rte->tablesample == NULL &&
 			OidIsValid(gpucol_subquery_packed_part(rte)))

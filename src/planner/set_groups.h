@@ -38,4 +38,17 @@ extern const char *gpucol_set_weights_decline(const Aggref *agg);
  */
 extern Node *gpucol_set_weights_apply(Aggref *agg, Var *weight);
 
+/*
+ * ... aggregates that rows can be grouped by in parts with, such that gpucol_set_weights_fold() makes
+ * the aggregate of these (Vars, in their order), and of it with DISTINCT of its argument.
+ */
+extern List *gpucol_set_weights_parts(Aggref *agg);
+extern Node *gpucol_set_weights_fold(Aggref *agg, List *parts);
+
+/* Is a table of a FROM clause on no side of an outer join that may be NULL? */
+extern bool gpucol_set_keeps_rows(Node *node, Index rti);
+
+/* Rows of a table, 0 where nobody knows. */
+extern double gpucol_set_count_rows(Oid relid);
+
 #endif							/* GPUCOL_PLANNER_SET_GROUPS_H */

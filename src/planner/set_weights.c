@@ -9,6 +9,10 @@
  *		count(x)	the same FILTER (WHERE x IS NOT NULL)
  *		sum(x)		sum(x * n)			avg(x)	sum(x * n) / sum(n) FILTER (WHERE x IS NOT NULL)
  *
+ * And aggregates of groups that parts of the rows made, which are folded:
+ *
+ *		count		sum(count), or 0	sum		sum(sum)	avg		sum(sum) / sum(count)	min, ...	min(min), ...
+ *
  * Sums are of integers and numerics, whose order of addition does not show.  Types and scales of
  * results are those of the aggregates: avg() divides numerics as well.
  *
@@ -158,12 +162,12 @@ where_not_null(const Aggref *agg)
 		makeBoolExpr(AND_EXPR, list_make2(copyObject(agg->aggfilter), test), -1);
 }
 
-/* sum(n), or 0 */
+/* sum(n) FILTER (WHERE filter), or 0 */
 static Node *
-weighted_count(const Aggref *agg, Var *weight)
+sum_counts(const Aggref *agg, Var *weight, Expr *filter)
 {
 	CoalesceExpr *count = makeNode(CoalesceExpr);
-	Expr	   *sum = call(F_INT8_NUMERIC, INT8OID, list_make1(make_sum(agg, (Expr *) weight, where_not_null(agg))));
+	Expr	   *sum = call(F_INT8_NUMERIC, INT8OID, list_make1(make_sum(agg, (Expr *) weight, filter)));
 
 	count->coalescetype = INT8OID;
 	count->args = list_make2(sum, makeConst(INT8OID, -1, InvalidOid, sizeof(int64), Int64GetDatum(0), false,
@@ -190,7 +194,7 @@ gpucol_set_weights_apply(Aggref *agg, Var *weight)
 	switch (weighing(agg))
 	{
 		case WEIGH_COUNT:
-			return weighted_count(agg, weight);
+			return sum_counts(agg, weight, where_not_null(agg));
 		case WEIGH_SUM:
 			sum = weighted_sum(agg, weight);
 			return (Node *) (agg->aggtype == INT8OID ? call(F_INT8_NUMERIC, INT8OID, list_make1(sum)) : sum);
@@ -200,5 +204,64 @@ gpucol_set_weights_apply(Aggref *agg, Var *weight)
 											make_sum(agg, (Expr *) copyObject(weight), where_not_null(agg))));
 		default:
 			return (Node *) agg;
+	}
+}
+
+/* ---- parts ---- */
+
+/* Another aggregate of the same rows' values. */
+static Aggref *
+make_other(Aggref *agg, Oid function, Oid type)
+{
+	Aggref	   *other = copyObject(agg);
+
+	other->aggfnoid = function;
+	other->aggtype = type;
+	return other;
+}
+
+List *
+gpucol_set_weights_parts(Aggref *agg)
+{
+	Oid			sum = F_SUM_NUMERIC;
+
+	if (weighing(agg) != WEIGH_AVERAGE)
+		return list_make1(copyObject(agg));
+	if (agg->aggfnoid == F_AVG_INT2)
+		sum = F_SUM_INT2;
+	else if (agg->aggfnoid == F_AVG_INT4)
+		sum = F_SUM_INT4;
+	else if (agg->aggfnoid == F_AVG_INT8)
+		sum = F_SUM_INT8;
+	return list_make2(make_other(agg, sum, sum == F_SUM_INT2 || sum == F_SUM_INT4 ? INT8OID : NUMERICOID),
+					  make_other(agg, F_COUNT_ANY, INT8OID));
+}
+
+Node *
+gpucol_set_weights_fold(Aggref *agg, List *parts)
+{
+	Var		   *part = linitial(parts);
+	Aggref	   *again;
+	Expr	   *sum;
+
+	switch (weighing(agg))
+	{
+		case WEIGH_COUNT:
+			return sum_counts(agg, part, NULL);
+		case WEIGH_SUM:
+			sum = make_sum(agg, (Expr *) part, NULL);
+			return (Node *) (agg->aggtype == INT8OID ? call(F_INT8_NUMERIC, INT8OID, list_make1(sum)) : sum);
+		case WEIGH_AVERAGE:
+			return (Node *) call(F_NUMERIC_DIV, NUMERICOID, list_make2(make_sum(agg, (Expr *) part, NULL),
+																	   make_sum(agg, lsecond(parts), NULL)));
+		default:
+			again = copyObject(agg);
+			again->aggargtypes = list_make1_oid(part->vartype);
+			again->aggfilter = NULL;
+			again->args = list_make1(makeTargetEntry((Expr *) part, 1, NULL, false));
+			if (agg->aggdistinct != NIL)
+				linitial_node(TargetEntry, again->args)->ressortgroupref =
+					linitial_node(TargetEntry, agg->args)->ressortgroupref;
+			return (Node *) again;
 	}
 }

@@ -1,0 +1,47 @@
+/*-------------------------------------------------------------------------
+ *
+ * set_operations.h
+ *	  Set operations as groups, and groups over a UNION ALL.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef GPUCOL_PLANNER_SET_OPERATIONS_H
+#define GPUCOL_PLANNER_SET_OPERATIONS_H
+
+#include "postgres.h"
+
+#include "nodes/parsenodes.h"
+
+/*
+ * A statement whose set operations are groups where that is right and a gpucol table is read, and whose
+ * groups over a UNION ALL are groups of its branches' groups: a copy, or `parse` itself where there is
+ * nothing to do.
+ */
+extern Query *gpucol_set_operations(Query *parse);
+
+/*
+ * Queries, each as it stands one level below the caller's query, as the branches of one set
+ * operation, which stands there.  `like` has the types of the first columns, the first query
+ * those of others; NULL: of all.
+ */
+extern Query *gpucol_set_operation(SetOperation op, bool all, const SetOperationStmt *like, List *queries);
+
+/* Is a branch nothing but columns of one gpucol table?  The engine reads several such as one table. */
+extern bool gpucol_set_is_table(const Query *query);
+
+/* Has a branch rows that an engine could group, and that are not grouped yet? */
+extern bool gpucol_set_has_rows(Query *query);
+
+/*
+ * The branches (Queries) of a query that is nothing but a tree of UNION ALL, or NIL.  A view's has other
+ * entries in its range table.
+ */
+extern List *gpucol_set_union_branches(const Query *query);
+
+/*
+ * union_groups.c: have a query that groups the rows of a UNION ALL group those of each branch first; false if
+ * it stays as it is.
+ */
+extern bool gpucol_union_groups(Query *query);
+
+#endif							/* GPUCOL_PLANNER_SET_OPERATIONS_H */
