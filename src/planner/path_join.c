@@ -428,6 +428,18 @@ test_by_host(const Pair *pair, GpucolJoinPipe *made)
 	made->joined = Max(made->joined, pair->joinrel->rows);
 }
 
+/* Is a query the recursive term of another?  Functions of its rows are the recursion's, which gives its own reasons. */
+static bool
+is_recursive_term(const PlannerInfo *root)
+{
+	for (int i = 1; i < root->simple_rel_array_size; i++)
+	{
+		if (root->simple_rte_array[i] != NULL && root->simple_rte_array[i]->self_reference)
+			return true;
+	}
+	return false;
+}
+
 /* A pipe behind a set-returning function of the rows that flow, or NULL. */
 static GpucolJoinPipe *
 set_pipe(Pair *pair, const GpucolJoinPipe *drive)
@@ -435,7 +447,7 @@ set_pipe(Pair *pair, const GpucolJoinPipe *drive)
 	GpucolJoinPipe *made = palloc0(sizeof(GpucolJoinPipe));
 	GpucolPipeStep *step;
 
-	if (!pair->drive_is_outer || drive->nsteps >= MAX_STEPS)
+	if (!pair->drive_is_outer || drive->nsteps >= MAX_STEPS || is_recursive_term(pair->root))
 		return NULL;
 	step = gpucol_join_set_step(pair->root, drive->pipe, pair->build, pair->jointype, pair->restrictlist,
 								&pair->reason);

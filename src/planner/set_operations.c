@@ -21,6 +21,7 @@
  */
 #include "postgres.h"
 
+#include "access/sysattr.h"
 #include "catalog/pg_aggregate.h"
 #include "catalog/pg_operator.h"
 #include "catalog/pg_type.h"
@@ -190,7 +191,7 @@ gpucol_set_operation(SetOperation op, bool all, const SetOperationStmt *like, Li
 /* ---- branches ---- */
 
 bool
-gpucol_set_is_table(const Query *query)
+gpucol_set_is_table(const Query *query, const Bitmapset *used)
 {
 	RangeTblRef *ref = query->jointree->fromlist != NIL ? linitial(query->jointree->fromlist) : NULL;
 	RangeTblEntry *rte;
@@ -206,7 +207,10 @@ gpucol_set_is_table(const Query *query)
 		return false;
 	foreach(lc, query->targetList)
 	{
-		if (!IsA(lfirst_node(TargetEntry, lc)->expr, Var))
+		const TargetEntry *tle = lfirst_node(TargetEntry, lc);
+
+		if (!IsA(tle->expr, Var) &&
+			(used == NULL || bms_is_member(tle->resno - FirstLowInvalidHeapAttributeNumber, used)))
 			return false;
 	}
 	return true;
@@ -301,7 +305,7 @@ build_union(Query *query, const SetOperationStmt *node)
 	ListCell   *lc;
 
 	foreach(lc, branches)
-		tables &= gpucol_set_is_table(lfirst(lc)) && has_types(lfirst(lc), node);
+		tables &= gpucol_set_is_table(lfirst(lc), NULL) && has_types(lfirst(lc), node);
 	foreach(lc, branches)
 	{
 		if (!tables)

@@ -26,8 +26,11 @@ extern Query *gpucol_set_operations(Query *parse);
  */
 extern Query *gpucol_set_operation(SetOperation op, bool all, const SetOperationStmt *like, List *queries);
 
-/* Is a branch nothing but columns of one gpucol table?  The engine reads several such as one table. */
-extern bool gpucol_set_is_table(const Query *query);
+/*
+ * Is a branch nothing but columns of one gpucol table, as far as a query reads it?  The engine reads several such as
+ * one table.  `used` are the columns that the query reads, numbered as by pull_varattnos(); NULL: all.
+ */
+extern bool gpucol_set_is_table(const Query *query, const Bitmapset *used);
 
 /* Has a branch rows that an engine could group, and that are not grouped yet? */
 extern bool gpucol_set_has_rows(Query *query);

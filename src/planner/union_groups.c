@@ -20,6 +20,7 @@
  */
 #include "postgres.h"
 
+#include "access/sysattr.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
 #include "optimizer/optimizer.h"
@@ -121,9 +122,21 @@ above(Node *node, Folding *folding)
 
 /* ---- which queries ---- */
 
+/* The columns of a range table entry that a query reads, as pull_varattnos() numbers them; NULL: all of them. */
+static Bitmapset *
+columns_used(const Query *query, Index rti)
+{
+	Bitmapset  *used = bms_make_singleton(0);	/* no column: none may be read */
+
+	pull_varattnos((Node *) query->targetList, rti, &used);
+	pull_varattnos(query->havingQual, rti, &used);
+	pull_varattnos((Node *) query->jointree, rti, &used);
+	return bms_is_member(InvalidAttrNumber - FirstLowInvalidHeapAttributeNumber, used) ? NULL : used;
+}
+
 /* Is a query nothing but a UNION ALL, with the types of its branches; some of them worth grouping? */
 static bool
-is_union(const RangeTblEntry *rte)
+is_union(const RangeTblEntry *rte, const Bitmapset *used)
 {
 	Query	   *query = rte->subquery;
 	bool		tables = true;
@@ -141,7 +154,7 @@ is_union(const RangeTblEntry *rte)
 		Query	   *branch = lfirst_node(Query, lc);
 		ListCell   *lb = list_head(branch->targetList);
 
-		tables &= gpucol_set_is_table(branch);
+		tables &= gpucol_set_is_table(branch, used);
 		rows |= gpucol_set_has_rows(branch);
 		foreach(lt, query->targetList)
 		{
@@ -189,7 +202,7 @@ find_union(const Query *query)
 
 		if (rte->rtekind == RTE_CTE || rte->rtekind == RTE_FUNCTION || rte->lateral)
 			return 0;
-		if (found == 0 && is_union(rte) &&
+		if (found == 0 && is_union(rte, columns_used(query, foreach_current_index(lc) + 1)) &&
 			gpucol_set_keeps_rows((Node *) query->jointree, foreach_current_index(lc) + 1))
 			found = foreach_current_index(lc) + 1;
 	}

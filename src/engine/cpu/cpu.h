@@ -818,12 +818,10 @@ extern uint32_t gpucol_cpu_expr_true(const GpucolCpuWorker *worker, uint16_t reg
 extern GpucolStatus gpucol_cpu_live_init(GpucolRun *run);
 
 /* Copy entries at[] of a register to the front of another, or of itself where at ascends. */
-extern void gpucol_cpu_live_move(GpucolCpuReg *to, const GpucolCpuReg *from,
-								 const uint16_t *at, uint32_t n);
+extern void gpucol_cpu_live_move(GpucolCpuReg *to, const GpucolCpuReg *from, const uint16_t *at, uint32_t n);
 
 /* Move entries at[] (ascending) of the registers that are read after a stage to their front. */
-extern void gpucol_cpu_live_keep(GpucolCpuWorker *worker, int stage, const uint16_t *at,
-								 uint32_t n);
+extern void gpucol_cpu_live_keep(GpucolCpuWorker *worker, int stage, const uint16_t *at, uint32_t n);
 
 /* engine/cpu/top.c: which instructions; drop the selected rows that are not wanted */
 extern GpucolStatus gpucol_cpu_top_init(GpucolRun *run);
@@ -831,14 +829,12 @@ extern GpucolStatus gpucol_cpu_top_drop(GpucolCpuWorker *worker, const GpucolCpu
 
 /* engine/cpu/scan.c */
 extern GpucolStatus gpucol_cpu_scan_init(GpucolRun *run);
-extern GpucolStatus gpucol_cpu_scan_emit(GpucolCpuWorker *worker,
-										 const GpucolCpuVector *vector);
+extern GpucolStatus gpucol_cpu_scan_emit(GpucolCpuWorker *worker, const GpucolCpuVector *vector);
 extern GpucolStatus gpucol_cpu_scan_next(GpucolRun *run, GpucolResult *out);
 
 /* engine/cpu/agg.c */
 extern GpucolStatus gpucol_cpu_agg_init(GpucolRun *run);
-extern GpucolStatus gpucol_cpu_agg_update(GpucolCpuWorker *worker,
-										  const GpucolCpuVector *vector);
+extern GpucolStatus gpucol_cpu_agg_update(GpucolCpuWorker *worker, const GpucolCpuVector *vector);
 extern GpucolStatus gpucol_cpu_agg_next(GpucolRun *run, GpucolResult *out);
 
 /*
@@ -868,8 +864,7 @@ extern GpucolStatus gpucol_cpu_extreme_merge(const GpucolRun *run,
 extern GpucolBytes gpucol_cpu_extreme_value(const uint64_t *words);
 
 /* Merge the states of one group into another's. */
-extern GpucolStatus gpucol_cpu_agg_merge(const GpucolRun *run, uint64_t *to,
-										 const uint64_t *from);
+extern GpucolStatus gpucol_cpu_agg_merge(const GpucolRun *run, uint64_t *to, const uint64_t *from);
 
 /*
  * engine/cpu/merge.c: would the run's tables of groups better be merged by all threads?  If so,
