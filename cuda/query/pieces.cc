@@ -60,8 +60,8 @@ PieceCatalog::key(uint32_t s, uint32_t number) const
 	uint64_t	identity = need.kind == GPUCOL_PUT_CHUNK ? run_.chunk(s, need.slot).identity :
 		need.kind == GPUCOL_PUT_REMAP ? run_.chunk(s, need.slot).remap : run_.segment(s).deleted;
 
-	return {{run_.head().storage[0], run_.head().storage[1]}, run_.segment(s).id,
-		need.kind == GPUCOL_PUT_DELETED ? 0 : run_.list().attnums[need.slot], need.kind, identity};
+	return {{run_.segment(s).storage[0], run_.segment(s).storage[1]}, run_.segment(s).id,
+		need.kind == GPUCOL_PUT_DELETED ? 0 : run_.chunk(s, need.slot).attnum, need.kind, identity};
 }
 
 PinnedPieces::PinnedPieces(const RunMessage &run, const PieceCatalog &catalog)

@@ -44,7 +44,6 @@ RunMessage::read_list(const char *p) const
 	auto		list = std::make_shared<SegmentList>();
 	const GpucolProgramColumn *columns = GPUCOL_PROGRAM_ARRAY(program(), const GpucolProgramColumn, columns);
 
-	memcpy(list->storage, head_.storage, sizeof(list->storage));
 	for (uint32_t c = 0; c < head_.ncolumns; c++)
 		list->attnums.push_back(columns[c].attnum);
 	list->segments.resize(head_.nsegments);
@@ -58,9 +57,12 @@ RunMessage::read_list(const char *p) const
 			(s.ndeleted > 0) != (s.deleted != 0))
 			throw malformed("rows of a segment");
 		list->deleted |= s.deleted != 0;
+		list->kept &= s.storage[0] != 0 || s.storage[1] != 0;
 	}
 	for (const GpucolWireColumnChunk &c : list->chunks)
 	{
+		if (c.attnum < 1)
+			throw malformed("column of a table");
 		if ((c.nentries > 0) != (c.remap != 0) || c.nentries > GPUCOL_MAX_SEGMENT_ROWS)
 			throw malformed("numbers of a dictionary");
 		list->remaps |= c.remap != 0;
@@ -82,8 +84,7 @@ RunMessage::take_list(const char *payload, size_t length, SegmentLists &lists)
 		length != (listed ? 0 : head_.nsegments * sizeof(GpucolWireSegment) + nchunks * sizeof(GpucolWireColumnChunk)))
 		throw malformed("lengths do not add up");
 	list_ = listed ? lists[head_.list] : read_list(payload);
-	if (list_ == NULL || list_->segments.size() != head_.nsegments || list_->attnums.size() != head_.ncolumns ||
-		memcmp(list_->storage, head_.storage, sizeof(head_.storage)) != 0)
+	if (list_ == NULL || list_->segments.size() != head_.nsegments || list_->attnums.size() != head_.ncolumns)
 		throw malformed("a list of other segments");
 	for (uint32_t c = 0; c < head_.ncolumns; c++)
 		if (list_->attnums[c] != columns[c].attnum)

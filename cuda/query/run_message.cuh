@@ -43,15 +43,15 @@ struct FoundSegments
 	std::vector<Extent> extents;	/* of what was dealt */
 };
 
-/* The segments of a table as a RUN describes them. */
+/* The segments of a table, or of several, as a RUN describes them. */
 struct SegmentList
 {
-	uint64_t	storage[2];
-	std::vector<int32_t> attnums;	/* of the columns */
+	std::vector<int32_t> attnums;	/* of the program's columns */
 	std::vector<GpucolWireSegment> segments;
 	std::vector<GpucolWireColumnChunk> chunks;	/* [segments][columns] */
 	bool		remaps = false; /* some chunk has them */
 	bool		deleted = false;	/* some segment has such rows */
+	bool		kept = true;	/* may their pieces stay in the cache? */
 
 	FoundSegments found;		/* by the last request that found everything */
 	PreparedScans prepared;
@@ -84,8 +84,8 @@ public:
 	bool		has(uint32_t flag) const { return head_.flags & flag; }
 	bool		prefetch() const { return has(GPUCOL_WIRE_RUN_PREFETCH); }
 
-	/* May its pieces stay in the cache?  Not where the table's storage has no identity. */
-	bool		may_keep() const { return head_.storage[0] != 0 || head_.storage[1] != 0; }
+	/* May its pieces stay in the cache?  Not where the storage of some table has no identity. */
+	bool		may_keep() const { return list_->kept; }
 
 	/* Why it has to be computed at once on one device; NULL if not. */
 	const char *obstacle() const;

@@ -492,7 +492,7 @@ source_check_interrupts(GpucolSource *source pg_attribute_unused())
 }
 
 static void
-source_count_rows(GpucolSource *base, uint64_t nrows)
+source_count_rows(GpucolSource *base, const uint64_t storage[2] pg_attribute_unused(), uint64_t nrows)
 {
 	pgstat_count_index_tuples(((TableSource *) base)->table, nrows);
 }
@@ -550,6 +550,17 @@ set_storage(TableSource *source)
 	source->base.storage[1] = gpucol_compat_relation_file(table);
 }
 
+/* The columns' numbers in the table. */
+static const int32_t *
+attnums_of(const GpucolProgramColumn *columns, int ncolumns)
+{
+	int32_t    *attnums = palloc(Max(ncolumns, 1) * sizeof(int32_t));
+
+	for (int c = 0; c < ncolumns; c++)
+		attnums[c] = columns[c].attnum;
+	return attnums;
+}
+
 GpucolSource *
 gpucol_source_open(Relation table, Snapshot snapshot,
 				   const GpucolProgramColumn *columns, int ncolumns, void *parallel)
@@ -569,6 +580,7 @@ gpucol_source_open(Relation table, Snapshot snapshot,
 	source->parallel = parallel;
 	source->missing = palloc0(Max(ncolumns, 1) * sizeof(MissingChunk *));
 	source->chunks = palloc0(Max(ncolumns, 1) * sizeof(GpucolChunkDesc *));
+	source->base.attnums = attnums_of(columns, ncolumns);
 	gpucol_row_batch_init(&source->rows, RelationGetDescr(table), columns, ncolumns,
 						  "gpucol source batch");
 	set_storage(source);

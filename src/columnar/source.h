@@ -33,7 +33,8 @@ extern GpucolSource *gpucol_source_open(Relation table, Snapshot snapshot,
 
 /*
  * Sources over the same columns of several tables as one (source_parts.c), which owns
- * the array and the parts from now on.
+ * the array and the parts from now on.  All were opened by gpucol_source_open in one memory
+ * context.
  */
 extern GpucolSource *gpucol_source_join(GpucolSource **parts, int nparts);
 

@@ -64,12 +64,25 @@ gpucol_device_resident(Relation rel, Bitmapset *attnums, double rows)
 }
 
 void
+gpucol_device_count(Relation rel, Bitmapset *attnums, GpucolDeviceEstimate *e)
+{
+	int			ncolumns = bms_num_members(attnums);
+	int			natts = Max(RelationGetNumberOfAttributes(rel), 1);
+	double		bytes = (double) RelationGetNumberOfBlocks(rel) * BLCKSZ * Min(ncolumns, natts) / natts;
+	double		rows = rel->rd_rel->reltuples;
+
+	if (rows < 0)				/* never analyzed */
+		rows = bytes / Max(ncolumns, 1) / 4;
+	e->bytes += bytes;
+	e->rows += rows;
+	e->resident += bytes * gpucol_device_resident(rel, attnums, rows);
+}
+
+void
 gpucol_device_estimate(GpucolExec *exec, Bitmapset *attnums,
 					   GpucolDeviceEstimate *e)
 {
-	Relation	rel = exec->rel;
 	int			ncolumns = bms_num_members(attnums);
-	int			natts = Max(RelationGetNumberOfAttributes(rel), 1);
 	double		memory;
 	bool		groups;
 	bool		ranks = exec->make_take != NULL;
@@ -78,13 +91,13 @@ gpucol_device_estimate(GpucolExec *exec, Bitmapset *attnums,
 
 	gpucol_wire_meet();
 	memory = (double) gpucol_wire_device_memory();
-	e->bytes = (double) RelationGetNumberOfBlocks(rel) * BLCKSZ * Min(ncolumns, natts) / natts;
-	e->rows = rel->rd_rel->reltuples;
-	if (e->rows < 0)			/* never analyzed */
-		e->rows = e->bytes / Max(ncolumns, 1) / 4;
+	memset(e, 0, sizeof(*e));
+	for (int i = 0; i < exec->nparts; i++)
+		gpucol_device_count(exec->parts[i].rel, gpucol_run_part_columns(&exec->parts[i], attnums), e);
+	if (exec->nparts == 0)
+		gpucol_device_count(exec->rel, attnums, e);
 	e->out_rows = exec->node->ss.ps.plan->plan_rows;
 	groups = exec->kind == GPUCOL_PROGRAM_AGG && e->out_rows > 1;
-	e->resident = e->bytes * gpucol_device_resident(rel, attnums, e->rows);
 	missing = e->bytes - e->resident;
 	e->fits = memory == 0 || e->bytes < memory * 7 / 8;
 

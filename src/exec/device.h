@@ -17,7 +17,7 @@
  */
 typedef struct GpucolDeviceEstimate
 {
-	double		rows;			/* of the table */
+	double		rows;			/* of the tables */
 	double		out_rows;		/* of the result */
 	double		bytes;			/* packed, of the columns */
 	double		resident;		/* of that, in device memory */
@@ -27,8 +27,11 @@ typedef struct GpucolDeviceEstimate
 	bool		device;			/* the choice */
 } GpucolDeviceEstimate;
 
+/* Add the rows of some columns of a table, and their bytes, to an estimate. */
+extern void gpucol_device_count(Relation rel, Bitmapset *attnums, GpucolDeviceEstimate *estimate);
+
 /*
- * Estimate a run of a node over some columns of its table.  Asks the daemon's
+ * Estimate a run of a node over some columns of its table, or of its tables.  Asks the daemon's
  * residency table; starts no daemon.
  */
 extern void gpucol_device_estimate(GpucolExec *exec, Bitmapset *attnums,

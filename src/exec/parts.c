@@ -54,6 +54,20 @@ gpucol_run_open_parts(GpucolExec *exec, const List *rtis, const List *attnums)
 }
 
 /*
+ * Where a part keeps columns of the whole.
+ */
+Bitmapset *
+gpucol_run_part_columns(const GpucolExecPart *part, const Bitmapset *attnums)
+{
+	Bitmapset  *result = NULL;
+	int			attnum = -1;
+
+	while ((attnum = bms_next_member(attnums, attnum)) >= 0)
+		result = bms_add_member(result, list_nth_int(part->attnums, attnum - 1));
+	return result;
+}
+
+/*
  * Close them.
  */
 void

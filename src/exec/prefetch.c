@@ -2,7 +2,8 @@
  *
  * prefetch.c
  *	  Loading a table's columns into device memory: gpucol.prefetch(regclass), and
- *	  what a query does that finds little there; gpucol.evict(regclass).
+ *	  what a query does that finds little there; gpucol.evict(regclass).  Of a partitioned
+ *	  table: those of its partitions, one after the other.
  *
  * One thread verifies and copies pages at a few GB/s, a device takes more than 50; to
  * pin pages, which threads may not do, takes a process 0.2 to 0.4 us a page.  So a
@@ -23,10 +24,14 @@
 #include "access/parallel.h"
 #include "access/table.h"
 #include "access/xact.h"
+#include "catalog/namespace.h"
+#include "catalog/pg_class.h"
+#include "catalog/pg_inherits.h"
 #include "fmgr.h"
 #include "miscadmin.h"
 #include "storage/bufmgr.h"
 #include "storage/ipc.h"
+#include "utils/lsyscache.h"
 #include "utils/rel.h"
 #include "utils/snapmgr.h"
 
@@ -311,16 +316,27 @@ load_columns(Relation rel, const GpucolProgram *program, GpucolGpuPrefetch *figu
 	return load(rel, program, 0, figures, why);
 }
 
+/* Load columns of a table that a run is going to read, where that is worth it. */
+static void
+prefetch_columns(Relation rel, Bitmapset *attnums)
+{
+	GpucolDeviceEstimate estimate = {0};
+	GpucolGpuPrefetch figures;
+	const char *why;
+
+	gpucol_device_count(rel, attnums, &estimate);
+	if (estimate.bytes - estimate.resident >= WORTH_BYTES && may_share(rel))
+		(void) load_columns(rel, make_program(rel, attnums), &figures, &why);
+}
+
 void
 gpucol_prefetch_for(GpucolExec *exec)
 {
 	const GpucolProgramColumn *columns = GPUCOL_PROGRAM_ARRAY(exec->program, GpucolProgramColumn, columns);
 	Bitmapset  *attnums = NULL;
 	GpucolDeviceEstimate estimate;
-	GpucolGpuPrefetch figures;
-	const char *why;
 
-	if (exec->rel == NULL || exec->nparts > 0 || exec->parallel != NULL ||
+	if ((exec->rel == NULL && exec->nparts == 0) || exec->parallel != NULL ||
 		exec->source->storage[0] == 0)
 		return;
 	for (int i = 0; i < exec->program->ncolumns; i++)
@@ -329,19 +345,65 @@ gpucol_prefetch_for(GpucolExec *exec)
 	if (attnums == NULL)
 		return;
 	gpucol_device_estimate(exec, attnums, &estimate);
-	if (!estimate.fits || estimate.bytes - estimate.resident < WORTH_BYTES)
+	if (!estimate.fits)
 		return;
-	if (may_share(exec->rel))
-		(void) load_columns(exec->rel, make_program(exec->rel, attnums), &figures, &why);
+	for (int i = 0; i < exec->nparts; i++)
+		prefetch_columns(exec->parts[i].rel, gpucol_run_part_columns(&exec->parts[i], attnums));
+	if (exec->nparts == 0)
+		prefetch_columns(exec->rel, attnums);
+}
+
+/* Load a table; the number of bytes that were sent. */
+static int64
+prefetch_table(Relation rel)
+{
+	const char *why = NULL;
+	GpucolGpuPrefetch figures;
+	GpucolStatus status = load_columns(rel, make_program(rel, NULL), &figures, &why);
+	if (status != GPUCOL_OK)
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("could not load table \"%s\" into device memory", RelationGetRelationName(rel)),
+				 errdetail("Reason: %s.", why),
+				 errhint("Queries load what they need of it; gpucol.evict(regclass) makes room for it.")));
+	return figures.sent;
+}
+
+/*
+ * The gpucol tables (OIDs) of a relation that the caller has a right to, locked: itself, or
+ * those of its partitions that are such.
+ */
+static List *
+open_tables(Oid relid, GpucolRight right)
+{
+	List	   *tables = NIL;
+	ListCell   *lc;
+
+	if (get_rel_relkind(relid) != RELKIND_PARTITIONED_TABLE)
+	{
+		table_close(gpucol_rights_open(relid, right, AccessShareLock), NoLock);
+		return list_make1_oid(relid);
+	}
+	gpucol_rights_check(relid, right);
+	if (isOtherTempNamespace(get_rel_namespace(relid)))
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("cannot access temporary tables of other sessions")));
+	foreach(lc, find_all_inheritors(relid, AccessShareLock, NULL))
+	{
+		if (gpucol_rights_is_table(lfirst_oid(lc)))
+			tables = lappend_oid(tables, lfirst_oid(lc));
+	}
+	return tables;
 }
 
 Datum
 gpucol_prefetch(PG_FUNCTION_ARGS)
 {
-	Relation	rel = gpucol_rights_open(PG_GETARG_OID(0), GPUCOL_RIGHT_SELECT, AccessShareLock);
+	List	   *tables = open_tables(PG_GETARG_OID(0), GPUCOL_RIGHT_SELECT);
 	const char *why = NULL;
-	GpucolGpuPrefetch figures;
-	GpucolStatus status;
+	int64		sent = 0;
+	ListCell   *lc;
 
 	if (!gpucol_engine_cuda.available(&why))
 		ereport(ERROR,
@@ -349,15 +411,14 @@ gpucol_prefetch(PG_FUNCTION_ARGS)
 				 errmsg("CUDA engine is not available"),
 				 errdetail("Reason: %s.", why),
 				 errhint("Queries run on the CPU engine, which reads shared buffers: pg_prewarm loads tables there.")));
-	status = load_columns(rel, make_program(rel, NULL), &figures, &why);
-	if (status != GPUCOL_OK)
-		ereport(ERROR,
-				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-				 errmsg("could not load table \"%s\" into device memory", RelationGetRelationName(rel)),
-				 errdetail("Reason: %s.", why),
-				 errhint("Queries load what they need of it; gpucol.evict(regclass) makes room for it.")));
-	table_close(rel, AccessShareLock);
-	PG_RETURN_INT64(figures.sent);
+	foreach(lc, tables)
+	{
+		Relation	rel = table_open(lfirst_oid(lc), NoLock);
+
+		sent += prefetch_table(rel);
+		table_close(rel, AccessShareLock);
+	}
+	PG_RETURN_INT64(sent);
 }
 
 /* gpucol.evict(regclass): bytes of device memory given back; NULL: all tables. */
@@ -365,14 +426,19 @@ Datum
 gpucol_evict(PG_FUNCTION_ARGS)
 {
 	uint64		storage[2] = {0, 0};
+	int64		freed = 0;
+	ListCell   *lc;
 
-	if (!PG_ARGISNULL(0))
+	if (PG_ARGISNULL(0))
+		PG_RETURN_INT64(gpucol_service_evict(storage));
+	foreach(lc, open_tables(PG_GETARG_OID(0), GPUCOL_RIGHT_NONE))
 	{
-		Relation	rel = gpucol_rights_open(PG_GETARG_OID(0), GPUCOL_RIGHT_NONE, AccessShareLock);
+		Relation	rel = table_open(lfirst_oid(lc), NoLock);
 
 		storage[0] = (uint64) MyDatabaseId << 32 | gpucol_compat_relation_space(rel);
 		storage[1] = gpucol_compat_relation_file(rel);
 		table_close(rel, AccessShareLock);
+		freed += gpucol_service_evict(storage);
 	}
-	PG_RETURN_INT64(gpucol_service_evict(storage));
+	PG_RETURN_INT64(freed);
 }

@@ -117,7 +117,7 @@ gpucol_run_may_choose(GpucolExec *exec)
 {
 	const char *why;
 
-	return exec->rows_of == NULL && exec->nparts == 0 &&
+	return exec->rows_of == NULL &&
 		gpucol_engine_choice == GPUCOL_ENGINE_AUTO && cuda_available(&why);
 }
 
@@ -145,11 +145,6 @@ choose_engine(GpucolExec *exec)
 	if (exec->joins != NULL && exec->joins->parted)
 	{
 		exec->declined = "a joined table exceeds gpucol.memory_limit";
-		return &gpucol_engine_cpu;
-	}
-	if (exec->nparts > 0)
-	{
-		exec->declined = "the device keeps columns of one table at a time";
 		return &gpucol_engine_cpu;
 	}
 	if (!gpucol_run_may_choose(exec))

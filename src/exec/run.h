@@ -210,6 +210,9 @@ extern void gpucol_run_forget_rows(GpucolExec *exec);
  * common.
  */
 extern void gpucol_run_open_parts(GpucolExec *exec, const List *rtis, const List *attnums);
+
+/* parts.c: where one of the tables keeps columns of the whole. */
+extern Bitmapset *gpucol_run_part_columns(const GpucolExecPart *part, const Bitmapset *attnums);
 extern void gpucol_run_close_parts(GpucolExec *exec);
 
 /*

@@ -170,10 +170,10 @@ typedef struct GpucolSourceOps
 	void		(*check_interrupts) (GpucolSource *source);
 
 	/*
-	 * For the table's statistics: rows of segments that are read without having
-	 * been moved to.  Only asked of sources that have a version.
+	 * For a table's statistics: rows of segments of that storage that are read without
+	 * having been moved to.  Only asked of sources that have a version.
 	 */
-	void		(*count_rows) (GpucolSource *source, uint64_t nrows);
+	void		(*count_rows) (GpucolSource *source, const uint64_t storage[2], uint64_t nrows);
 
 	/*
 	 * Find a version out, for an engine that keeps what it learns, where that takes
@@ -181,6 +181,12 @@ typedef struct GpucolSourceOps
 	 * no more.
 	 */
 	void		(*identify) (GpucolSource *source);
+
+	/*
+	 * The source of the one table that the current segment is of.  NULL in a source of one
+	 * table, which is its own.
+	 */
+	const GpucolSource *(*table) (const GpucolSource *source);
 
 	/* Let go of what the source holds; only whoever opened it calls this. */
 	void		(*close) (GpucolSource *source);
@@ -192,7 +198,10 @@ struct GpucolSource
 	const GpucolSourceOps *ops;
 	uint64_t	storage[2];		/* identity of the table's storage: chunks of
 								 * equal storage, segment id and column have
-								 * equal bytes; 0, 0 = may not be kept */
+								 * equal bytes; 0, 0 = may not be kept.  Of several
+								 * tables: of what they are together */
+	const int32_t *attnums;		/* by slot: the column in the table's storage; NULL: as
+								 * the program says */
 	uint64_t	version;		/* sources of one process that have equal versions,
 								 * storage and columns show the same segments with
 								 * the same rows deleted; 0 = nothing is known */
@@ -200,5 +209,12 @@ struct GpucolSource
 	uint32_t	max_window_rows;
 	bool		in_parts;		/* segments come in ranges of vectors */
 };
+
+/* The source of the one table that a source's current segment is of. */
+static inline const GpucolSource *
+gpucol_source_table(const GpucolSource *source)
+{
+	return source->ops->table != NULL ? source->ops->table(source) : source;
+}
 
 #endif							/* GPUCOL_KERNEL_BATCH_H */

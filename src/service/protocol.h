@@ -70,7 +70,7 @@
 #include "kernel/shape.h"
 
 #define GPUCOL_WIRE_MAGIC		0x44475047	/* "GPGD" */
-#define GPUCOL_WIRE_VERSION		16
+#define GPUCOL_WIRE_VERSION		17
 #define GPUCOL_WIRE_SOCKET		"gpucol_gpud.sock"	/* in the data directory */
 #define GPUCOL_WIRE_MAX_PAYLOAD (64u << 20)
 #define GPUCOL_WIRE_INLINE		(32u << 10)
@@ -155,7 +155,6 @@ typedef struct GpucolWireSlab
  */
 typedef struct GpucolWireRun
 {
-	uint64_t	storage[2];		/* identity of the table's storage */
 	uint64_t	memory_limit;	/* device bytes the request may hold beside
 								 * chunks; 0 = no limit */
 	uint64_t	result_limit;	/* bytes of result the client takes; 0 = no limit */
@@ -166,14 +165,14 @@ typedef struct GpucolWireRun
 	uint32_t	nobjects;		/* that come before the pieces */
 	uint32_t	flags;
 	uint32_t	list;			/* with RUN_KEEP and RUN_LIST: its number */
-	uint32_t	turn;			/* number of the first segment in its table: what is
+	uint32_t	turn;			/* number of the first segment in its source: what is
 								 * nowhere yet is dealt to the devices by number */
 	uint32_t	table;			/* BUILD: the number that the session's table gets */
 	uint32_t	distinct[16];	/* numbers given for slot i of BYTES, i < 16 */
 } GpucolWireRun;
 
 /*
- * What must be equal, beside storage, segment and column, for a resident chunk to
+ * What must be equal, beside storage and segment, for a resident chunk to
  * be the one meant, and the word rows it takes in device memory; the same of the
  * numbers of its dictionary's entries, where the values of bytes are asked for.
  */
@@ -183,6 +182,8 @@ typedef struct GpucolWireColumnChunk
 	uint64_t	remap;			/* identity of the numbers; 0 = there are none */
 	uint32_t	nrows;
 	uint32_t	nentries;		/* numbers */
+	int32_t		attnum;			/* the column in the segment's table */
+	uint32_t	unused;
 } GpucolWireColumnChunk;
 
 #define GPUCOL_WIRE_RUN_PREFETCH	1	/* make chunks resident, compute nothing */
@@ -194,6 +195,7 @@ typedef struct GpucolWireColumnChunk
 
 typedef struct GpucolWireSegment
 {
+	uint64_t	storage[2];		/* identity of its table's storage; 0, 0 = it is not kept */
 	uint64_t	id;
 	uint64_t	deleted;		/* identity of the bitmap; 0 = there is none */
 	uint32_t	nrows;

@@ -36,8 +36,8 @@ def program():
 
 
 def run(storage=0, nrows=ROWS, word_rows=64):
-    head = struct.pack("<2Q3Q8I16I", storage, storage, 0, 0, 0, 124, 1, 1, 0, 0, 0, 0, 0, *[0] * 16)
-    return head + program() + struct.pack("<QQII", 1, 0, nrows, 0) + struct.pack("<QQII", 77, 0, word_rows, 0)
+    head = struct.pack("<3Q8I16I", 0, 0, 0, 124, 1, 1, 0, 0, 0, 0, 0, *[0] * 16)
+    return head + program() + struct.pack("<4Q2I", storage, storage, 1, 0, nrows, 0) + struct.pack("<2Q2IiI", 77, 0, word_rows, 0, 1, 0)
 
 
 def packed(codes, width):

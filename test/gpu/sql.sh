@@ -31,6 +31,23 @@ sql_tables()
 		insert into g select * from h where id <= 500;
 		insert into h select * from h where id <= 500;
 		analyze h; analyze g;
+		-- the same as partitions, of which one keeps its columns in another order, and as a UNION ALL
+		create table gp (like h) partition by range (id);
+		create table gp1 partition of gp for values from (1) to (1000000) using gpucol;
+		create table gp2 (gone text, nn int, b bool, d date, w text, r4 real, f float8, price numeric(12,2), v int, k int, id int) using gpucol;
+		alter table gp2 drop column gone;
+		alter table gp attach partition gp2 for values from (1000000) to (2000000);
+		create table gp3 partition of gp for values from (2000000) to (maxvalue) partition by list (k);
+		create table gp3a partition of gp3 for values in (1, 2, 3, 4, 5) using gpucol;
+		create table gp3b partition of gp3 default using gpucol;
+		insert into gp select * from h where id % 7 > 0;
+		delete from gp where id % 3 = 0;
+		insert into gp select * from h where id % 7 = 0 or id % 3 = 0;
+		create view gu as select id, k, v, price, f, r4, w, d, b, nn from gp1
+			union all select id, k, v, price, f, r4, w, d, b, nn from gp2
+			union all select id, k, v, price, f, r4, w, d, b, nn from gp3a
+			union all select id, k, v, price, f, r4, w, d, b, nn from gp3b;
+		analyze gp;
 	S
 	sql_queries
 }
@@ -83,6 +100,26 @@ repeated_sums()
 	done | sort -u | wc -l
 }
 
+# Every query over partitions, and over a UNION ALL, on the device; `want` of a query is the heap table's answer.
+tables_as_one()
+{
+	local table=$1 n=0 bad=0 q
+
+	while IFS= read -r q; do
+		[ -n "$q" ] || continue
+		n=$((n + 1))
+		if [ "$(psql -XAtq -c "set gpucol.enabled = off" -c "${q//from T/from h}" 2>&1 | LC_ALL=C sort)" != \
+			"$(psql -XAtq -c "set gpucol.engine = cuda" -c "${q//from T/from $table}" 2>&1 | LC_ALL=C sort)" ]; then
+			bad=$((bad + 1))
+			echo "== $table: $q" >> "$OUT/differences.txt"
+		fi
+		psql -XAtq -c "set gpucol.engine = cuda" -c "explain (analyze, costs off, timing off) ${q//from T/from $table}"
+	done < "$OUT/queries" > "$OUT/explain-$table.txt" 2>&1
+	note "queries of $table, heap = cuda" "$((n - bad)) passed, $bad failed"
+	note "queries of $table on the device" "$(grep -c 'Engine: cuda' "$OUT/explain-$table.txt") of $n; tables resident $(
+		psql -XAtqc "select count(distinct relation) from gpucol.cache where relation::text ~ '^gp[123]'")"
+}
+
 # Every query with both engines and the heap table.
 part_sql()
 {
@@ -107,6 +144,10 @@ part_sql()
 	code=$(psql -XAtqc "select min(code) from gpucol.devices")
 	note "groups of partitioned rows" "$(psql -XAtq -c "set gpucol.engine = cuda" -c "explain (analyze, costs off) select id, count(*), sum(v) from g group by id" 2>&1 |
 		tee -a "$OUT/explain.txt" | grep -o "Kernel: group$([ "$code" = "PTX 7.5" ] || echo ', partitioned')" || echo FAILED)"
+	tables_as_one gp
+	note "partitions evicted" "$(verdict test "$(psql -XAtqc "select gpucol.evict('gp') > 0 and not exists (select from gpucol.cache where relation::text ~ '^gp')")" = t)"
+	note "and loaded" "$(verdict test "$(psql -XAtqc "select gpucol.prefetch('gp') > 0 and count(distinct relation) = 4 from gpucol.cache where relation::text ~ '^gp'")" = t)"
+	tables_as_one gu
 	note "float sums, cuda - heap below 1e-12" "$(verdict test t = "$(psql -XAtq -c "set gpucol.engine = cuda" -c "select abs((select sum(f) from g) / (select sum(f) from h) - 1) < 1e-12")")"
 	note "float sums, 4 sessions, 20 times each" "$(verdict test "$(repeated_sums)" = 1) (one answer)"
 	psql -XAtq -c "select * from gpucol.devices" >> "$OUT/explain.txt"

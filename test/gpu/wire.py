@@ -54,7 +54,7 @@ def garbage(rnd):
     if shape == 2:
         return message(rnd.choice([0, 99, rnd.randrange(32, 65536)]), payload)
     if shape == 3:
-        head = struct.pack("<5Q8I64s", 1, 2, 0, 0, rnd.getrandbits(rnd.choice([1, 40])),
+        head = struct.pack("<3Q8I64s", 0, 0, rnd.getrandbits(rnd.choice([1, 40])),
                            rnd.randrange(4096), rnd.randrange(rnd.choice([4, 2**20])),
                            rnd.randrange(rnd.choice([4, 2000])), rnd.randrange(4), rnd.randrange(32), rnd.randrange(rnd.choice([1, 20])),
                            rnd.getrandbits(32), 0,

@@ -309,9 +309,10 @@ array_source_interrupts(GpucolSource *base)
 }
 
 static inline void
-array_source_count_rows(GpucolSource *base, uint64_t nrows)
+array_source_count_rows(GpucolSource *base, const uint64_t storage[2], uint64_t nrows)
 {
 	(void) base;
+	(void) storage;
 	(void) nrows;
 }
 

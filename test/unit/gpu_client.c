@@ -584,6 +584,66 @@ ask(const ArrayTable *table, const GpucolProgram *program, uint64_t version)
 
 /* ---- tests ---- */
 
+/* Two tables by turns, whose columns lie elsewhere than the program says; rows counted of each. */
+static int32_t elsewhere[2][4] = {{7, 8, 9, 10}, {3, 1, 4, 2}};
+static GpucolSource two_tables[2] = {
+	{.storage = {70, 1}, .attnums = elsewhere[0]},
+	{.storage = {71, 1}, .attnums = elsewhere[1]},
+};
+static uint64_t rows_of_tables[2];
+
+static const GpucolSource *
+table_by_turns(const GpucolSource *source)
+{
+	return &two_tables[((const ArraySource *) source)->segment % 2];
+}
+
+static void
+count_by_turns(GpucolSource *source, const uint64_t storage[2], uint64_t nrows)
+{
+	(void) source;
+	rows_of_tables[storage[0] - 70] += nrows;
+}
+
+/* Segments of several tables are told with their tables' storages and columns. */
+static void
+test_tables(const ArrayTable *table)
+{
+	GpucolSourceOps ops = array_source_ops;
+	GpucolRunOptions options = {.threads = 1};
+	GpucolProgram *program = make_program(false);
+	uint64_t	all = 0;
+
+	ops.table = table_by_turns;
+	ops.count_rows = count_by_turns;
+	for (int round = 0; round < 2; round++)
+	{
+		ArraySource source;
+		GpucolRun  *run;
+		const char *why = "";
+
+		array_source_init(&source, table, 65536, true);
+		source.base.ops = &ops;
+		source.base.storage[0] = source.base.version = 72;
+		CHECK(gpucol_engine_cuda.start(program, &source.base, NULL, &options, &run, &why) == GPUCOL_OK, "%s", why);
+		gpucol_engine_cuda.finish(run);
+		CHECK(stub.run.flags == (round == 0 ? GPUCOL_WIRE_RUN_KEEP : GPUCOL_WIRE_RUN_LIST), "flags %u", stub.run.flags);
+		for (uint32_t s = 0; s < stub.run.nsegments; s++)
+		{
+			const GpucolWireSegment *segment = &stub.segments[stub.run.list][s];
+
+			CHECK(segment->storage[0] == 70 + (s + 1) % 2, "segment %u: table %d", s, (int) segment->storage[0]);
+			for (uint32_t c = 0; c < stub.run.ncolumns; c++)
+				CHECK(stub.chunks[stub.run.list][s * stub.run.ncolumns + c].attnum == elsewhere[(s + 1) % 2][c],
+					  "segment %u, column %u", s, c);
+			all += segment->nrows - segment->ndeleted;
+		}
+		CHECK(rows_of_tables[0] + rows_of_tables[1] == (round == 0 ? 0 : all / 2) &&
+			  (rows_of_tables[1] > 0) == (round == 1), "rows counted");
+	}
+	free(program);
+}
+
 /* Segments are told once for each version, and their pieces sent once. */
 static void
 test_lists(const ArrayTable *table)
@@ -1338,6 +1398,7 @@ main(void)
 
 	make_table(&table);
 	test_lists(&table);
+	test_tables(&table);
 	test_early_failure(&table);
 	test_refused_list(&table);
 	test_senseless(&table);

@@ -132,12 +132,11 @@ struct Run
 
 	Run(uint64_t storage, uint32_t nsegments)
 	{
-		head.storage[0] = head.storage[1] = storage;
 		head.ncolumns = 1;
 		for (uint32_t s = 0; s < nsegments; s++)
 		{
-			segments.push_back({1000 + s, 0, NROWS, 0});
-			chunks.push_back({77, 0, NVECTORS * WIDTH, 0});
+			segments.push_back({{storage, storage}, 1000 + s, 0, NROWS, 0});
+			chunks.push_back({77, 0, NVECTORS * WIDTH, 0, 1, 0});
 		}
 	}
 
@@ -416,6 +415,47 @@ test_lists()
 	close_devices();
 }
 
+/* Segments of several tables in one RUN: each is known by its own table and column. */
+static void
+test_tables()
+{
+	open_devices(1);
+	{
+		Session		s;
+		Run			one(1, 3);
+		Run			both(1, 6);
+		uint64_t	storage[2] = {2, 2};
+
+		for (uint32_t i = 3; i < 6; i++)
+		{
+			both.segments[i] = {{2, 2}, 1000 + i - 3, 0, NROWS, 0};
+			both.chunks[i].attnum = 5;
+		}
+		CHECK("of one table", s.run(one) == "" && s.request->missing().size() == 3);
+		s.send_all();
+		CHECK("is answered", s.answer() == "" && computed == all(3));
+		CHECK("the other's segments are not this one's", s.run(both) == "" && s.request->missing().size() == 3 &&
+			  s.request->missing()[0].segment == 3);
+		s.send_all();
+		CHECK("both are answered", s.answer() == "" && computed == all(6));
+		CHECK("and found", s.run(both) == "" && s.request->complete() && s.answer() == "");
+		both.chunks[4].attnum = 1;
+		CHECK("but not another column", s.run(both) == "" && s.request->missing().size() == 1);
+		both.chunks[4].attnum = 5;
+		s.request.reset();
+		devices[0]->cache.evict(storage);
+		CHECK("one goes without the other", s.run(both) == "" && s.request->missing().size() == 3 &&
+			  s.run(one) == "" && s.request->complete());
+		both.segments[5].storage[0] = both.segments[5].storage[1] = 0;
+		CHECK("nothing is kept beside what may not be", s.run(both) == "" && s.request->missing().size() == 6);
+		s.send_all();
+		CHECK("and is answered", s.answer() == "" && computed == all(6));
+		both.chunks[0].attnum = 0;
+		CHECK("no column", s.run(both) == "malformed request: column of a table");
+	}
+	close_devices();
+}
+
 static void
 test_parts()
 {
@@ -600,6 +640,7 @@ main()
 {
 	test_one_part();
 	test_lists();
+	test_tables();
 	test_parts();
 	test_failed_part();
 	test_pieces();

@@ -254,7 +254,6 @@ make_message(Load *load)
 	job->message = head = gpucol_gpu_team_alloc(job, job->message_size);
 	if (head == NULL)
 		return GPUCOL_OUT_OF_MEMORY;
-	memcpy(head->storage, load->source->storage, sizeof(head->storage));
 	head->program_size = program_size;
 	head->nsegments = making->nsegments;
 	head->ncolumns = making->ncolumns;

@@ -153,7 +153,6 @@ gpucol_gpu_manifest_add(GpucolGpuManifest *manifest, const GpucolWireSegment *se
 	memset(*chunks, 0, sizeof(**chunks) * (size_t) manifest->ncolumns);
 	manifest->first_rows[manifest->nsegments] = first_row;
 	manifest->segments[manifest->nsegments++] = *segment;
-	manifest->rows += segment->nrows - segment->ndeleted;
 	return GPUCOL_OK;
 }
 

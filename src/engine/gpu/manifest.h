@@ -37,7 +37,6 @@ typedef struct GpucolGpuManifest
 	GpucolWireSegment *segments;
 	GpucolWireColumnChunk *chunks;	/* [nsegments][ncolumns] */
 	uint64_t   *first_rows;		/* of the segments */
-	uint64_t	rows;			/* of all, less those deleted */
 	GpucolGpuDictionary **dictionaries; /* [ncolumns]; NULL where no numbers are
 										 * given.  Delta rows may add to them. */
 

@@ -12,6 +12,7 @@
  *-------------------------------------------------------------------------
  */
 #include <stdlib.h>
+#include <string.h>
 
 #include "engine/gpu/run.h"
 #include "kernel/decode.h"
@@ -152,8 +153,10 @@ GpucolStatus
 gpucol_gpu_note_segment(GpucolGpuRun *run, const GpucolSegment *segment)
 {
 	bool		deleted = segment->deleted != NULL && segment->ndeleted > 0;
+	const GpucolSource *table = gpucol_source_table(run->source);
+	const GpucolProgramColumn *columns = GPUCOL_PROGRAM_ARRAY(run->program, const GpucolProgramColumn, columns);
 	GpucolWireSegment wire = {
-		segment->id,
+		{table->storage[0], table->storage[1]}, segment->id,
 		deleted ? gpucol_gpu_manifest_identity(segment->deleted, gpucol_gpu_bitmap_words(segment)) : 0,
 		segment->nrows, deleted ? segment->ndeleted : 0
 	};
@@ -162,6 +165,7 @@ gpucol_gpu_note_segment(GpucolGpuRun *run, const GpucolSegment *segment)
 
 	for (int c = 0; c < run->program->ncolumns && status == GPUCOL_OK; c++)
 	{
+		chunks[c].attnum = table->attnums != NULL ? table->attnums[c] : columns[c].attnum;
 		chunks[c].identity = identity_of(segment->chunks[c], run->bytes[c] == GPUCOL_BYTES_NULLS);
 		chunks[c].nrows = device_rows(run, c, segment->chunks[c], segment->nrows);
 		if (run->bytes[c] != GPUCOL_BYTES_NUMBERS)
@@ -184,6 +188,26 @@ session_of(const GpucolGpuRun *run)
 	return budget;
 }
 
+/* Count the rows of segments that were noted before, a table at a time. */
+static void
+count_rows(const GpucolGpuRun *run)
+{
+	const GpucolGpuManifest *manifest = run->manifest;
+	uint64_t	rows = 0;
+
+	for (uint32_t s = 0; s < manifest->nsegments; s++)
+	{
+		const GpucolWireSegment *segment = &manifest->segments[s];
+
+		rows += segment->nrows - segment->ndeleted;
+		if (s + 1 < manifest->nsegments &&
+			memcmp(segment->storage, segment[1].storage, sizeof(segment->storage)) == 0)
+			continue;
+		run->source->ops->count_rows(run->source, segment->storage, rows);
+		rows = 0;
+	}
+}
+
 GpucolStatus
 gpucol_gpu_note_segments(GpucolGpuRun *run)
 {
@@ -195,7 +219,7 @@ gpucol_gpu_note_segments(GpucolGpuRun *run)
 	run->manifest = gpucol_gpu_manifest_find(run->source, columns, p->ncolumns, run->bytes);
 	if (run->manifest != NULL)
 	{
-		run->source->ops->count_rows(run->source, run->manifest->rows);
+		count_rows(run);
 		return GPUCOL_OK;
 	}
 	run->manifest = gpucol_gpu_manifest_create(run->source, columns, p->ncolumns, run->bytes);

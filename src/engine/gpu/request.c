@@ -65,8 +65,7 @@ announce(GpucolGpuRun *run, uint32_t flags, bool *answered, size_t *size)
 	bool		listed = false;
 	int			list = gpucol_gpu_manifest_listable(run->manifest) ?
 		gpucol_wire_list(run->wire, run->manifest->id, &listed) : -1;
-	GpucolWireRun head = {.storage = {run->source->storage[0], run->source->storage[1]},
-		.result_limit = run->memory.limit, .delta_rows = run->delta.nrows, .program_size = p->size,
+	GpucolWireRun head = {.result_limit = run->memory.limit, .delta_rows = run->delta.nrows, .program_size = p->size,
 		.nsegments = run->manifest->nsegments, .ncolumns = p->ncolumns, .flags = flags,
 		.turn = run->number,.table = run->table < 0 ? 0 : (uint32_t) run->table};
 	char	   *body = make_body(run, listed, size);
