@@ -473,7 +473,8 @@ typedef struct GpucolCompatIntoReceiver
 #define gpucol_compat_rte_is_group(rte)		((rte)->rtekind == RTE_GROUP)
 #define gpucol_compat_rte_group_exprs(rte)	((rte)->groupexprs)
 #define gpucol_compat_no_group_rte(query)	((query)->hasGroupRTE = false)
-#define gpucol_compat_write_groups(query, node)	flatten_group_exprs(NULL, query, node)
+#define gpucol_compat_write_groups(query, node) \
+	((query)->hasGroupRTE ? flatten_group_exprs(NULL, query, node) : (Node *) (node))
 #else
 #define gpucol_compat_rte_is_group(rte)		((void) (rte), false)
 #define gpucol_compat_rte_group_exprs(rte)	((void) (rte), NIL)

@@ -176,6 +176,8 @@ column_digits(Check *c, const Var *var)
 	if (scope == NULL || var->varlevelsup != 0 || var->varattno <= 0)
 		return -1;
 	rte = rt_fetch(var->varno, scope->rtable);
+	if (gpucol_compat_rte_is_group(rte))
+		return numeric_digits(c, list_nth(gpucol_compat_rte_group_exprs(rte), var->varattno - 1));
 	if (rte->rtekind != RTE_SUBQUERY || rte->subquery->setOperations != NULL)
 		return -1;
 	c->scope = rte->subquery;

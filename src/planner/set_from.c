@@ -46,12 +46,7 @@ find_set(Query *query)
 
 	if (!query->hasTargetSRFs || query->hasWindowFuncs)
 		return NULL;
-	foreach(lc, query->rtable)
-	{
-		if (gpucol_compat_rte_is_group(lfirst_node(RangeTblEntry, lc)))
-			return NULL;
-	}
-	foreach(lc, query->targetList)
+	foreach(lc, (List *) gpucol_compat_write_groups(query, (Node *) query->targetList))
 	{
 		TargetEntry *tle = lfirst_node(TargetEntry, lc);
 
@@ -127,8 +122,8 @@ visit(Query *query, bool below, bool move)
 
 	if (key == NULL || !is_known(query, key->expr))
 		return false;
-	if (move)
-		move_set(query, key);
+	if (move && gpucol_subquery_write_keys(query, true))
+		move_set(query, find_key(query, below));
 	return !move;
 }
 

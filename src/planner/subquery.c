@@ -711,7 +711,7 @@ rewrite_query(Query *query, bool top, bool keep_table)
 	}
 	if (query->rowMarks != NIL)
 		return 0;
-	gpucol_subquery_write_keys(query);
+	gpucol_subquery_write_keys(query, false);
 	foreach(lc, query->cteList)
 	{
 		CommonTableExpr *cte = lfirst_node(CommonTableExpr, lc);

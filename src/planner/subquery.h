@@ -45,10 +45,11 @@ extern bool gpucol_subquery_is_joined_there(const SubLink *sublink, bool negated
 extern Query *gpucol_subquery_above_groups(Query *query);
 
 /*
- * ... have keys with subqueries stand in a query's list and HAVING, as they are written: from PostgreSQL 18
- * on an entry of the range table has them.  Those of grouping sets stay there: NULL may stand for them.
+ * ... have keys with subqueries (`always`: any) stand in a query's list and HAVING, as they are written: from
+ * PostgreSQL 18 on an entry of the range table has them.  False if they stay there: those of grouping sets, for
+ * which NULL may stand, and where HAVING must not see them before they are grouped.
  */
-extern void gpucol_subquery_write_keys(Query *query);
+extern bool gpucol_subquery_write_keys(Query *query, bool always);
 
 /*
  * ... what a query computes of its tables as a query one level below, without WITH, DISTINCT, ORDER

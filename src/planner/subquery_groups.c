@@ -72,20 +72,24 @@ has_plain_sets(const Query *query)
 static bool
 is_separable(Query *query)
 {
+	List	   *targets = (List *) gpucol_compat_write_groups(query, (Node *) query->targetList);
 	ListCell   *lc;
 
-	if (contain_volatile_functions((Node *) query->targetList) ||
+	if (contain_volatile_functions((Node *) targets) ||
 		contain_volatile_functions(query->havingQual) || !has_plain_sets(query))
 		return false;
 	foreach(lc, query->groupClause)
 	{
-		if (expression_returns_set(get_sortgroupclause_expr(lfirst(lc), query->targetList)))
+		if (expression_returns_set(get_sortgroupclause_expr(lfirst(lc), targets)))
 			return false;
 	}
 	return has_executed((Node *) query->targetList, NULL) || has_executed(query->havingQual, NULL);
 }
 
-/* May HAVING test keys before they are grouped?  Where equal keys differ PostgreSQL looks at their entry. */
+/*
+ * May HAVING test keys before they are grouped?  Where equal keys may differ PostgreSQL looks at their entry:
+ * by a collation, in rows, and in types whose = is not known here.
+ */
 static bool
 are_exact(List *keys)
 {
@@ -94,37 +98,39 @@ are_exact(List *keys)
 	foreach(lc, keys)
 	{
 		Oid			collation = exprCollation(lfirst(lc));
+		Oid			type = getBaseType(exprType(lfirst(lc)));
 
-		if ((OidIsValid(collation) && !get_collation_isdeterministic(collation)) ||
-			type_is_rowtype(exprType(lfirst(lc))))
+		if ((OidIsValid(collation) && !get_collation_isdeterministic(collation)) || type_is_rowtype(type) ||
+			(type >= FirstNormalObjectId && get_typtype(type) != TYPTYPE_ENUM))
 			return false;
 	}
 	return true;
 }
 
-void
-gpucol_subquery_write_keys(Query *query)
+bool
+gpucol_subquery_write_keys(Query *query, bool always)
 {
 	ListCell   *lc;
 
-	if (query->groupingSets != NIL)
-		return;
 	foreach(lc, query->rtable)
 	{
 		RangeTblEntry *rte = lfirst_node(RangeTblEntry, lc);
 		List	   *keys = gpucol_compat_rte_is_group(rte) ? gpucol_compat_rte_group_exprs(rte) : NIL;
 
-		if (!checkExprHasSubLink((Node *) keys) || contain_volatile_functions((Node *) keys) ||
-			(query->havingQual != NULL && !are_exact(keys)))
+		if (keys == NIL)
 			continue;
+		if ((!always && !checkExprHasSubLink((Node *) keys)) || query->groupingSets != NIL ||
+			contain_volatile_functions((Node *) keys) || (query->havingQual != NULL && !are_exact(keys)))
+			return false;
 		query->targetList = (List *) gpucol_compat_write_groups(query, (Node *) query->targetList);
 		query->havingQual = gpucol_compat_write_groups(query, query->havingQual);
 		lfirst(lc) = makeNode(RangeTblEntry);
 		lfirst_node(RangeTblEntry, lc)->rtekind = RTE_RESULT;
 		lfirst_node(RangeTblEntry, lc)->eref = makeAlias("keys", NIL);
 		gpucol_compat_no_group_rte(query);
-		return;
+		break;
 	}
+	return true;
 }
 
 /* ---- columns of the grouping ---- */

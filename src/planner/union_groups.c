@@ -189,6 +189,22 @@ rows_of(const Query *query)
 	return rows;
 }
 
+/* Has a query a UNION ALL in its FROM clause? */
+static bool
+has_union(const Query *query)
+{
+	ListCell   *lc;
+
+	foreach(lc, query->rtable)
+	{
+		const RangeTblEntry *rte = lfirst_node(RangeTblEntry, lc);
+
+		if (rte->rtekind == RTE_SUBQUERY && gpucol_set_union_branches(rte->subquery) != NIL)
+			return true;
+	}
+	return false;
+}
+
 /* The UNION ALL of a query that is better grouped by branches, or 0. */
 static Index
 find_union(const Query *query)
@@ -259,7 +275,8 @@ gpucol_union_groups(Query *query)
 	Index		rti;
 	ListCell   *lc;
 
-	if (!can_fold(query) || (rti = find_union(query)) == 0)
+	if (!can_fold(query) || !has_union(query) || !gpucol_subquery_write_keys(query, true) ||
+		(rti = find_union(query)) == 0)
 		return false;
 	foreach(lc, keys)
 		add_key(&folding, (Expr *) get_sortgroupclause_expr(lfirst(lc), query->targetList), lfirst(lc));

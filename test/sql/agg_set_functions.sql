@@ -74,6 +74,12 @@ SELECT sf_check('SELECT DISTINCT word FROM sf@, string_to_table(t, '' '') AS wor
 SELECT sf_check('SELECT word FROM sf@, string_to_table(t, '' '') AS word GROUP BY word');
 SELECT sf_check('SELECT (SELECT count(*) FROM sf@ s, unnest(s.ratings) r) AS n, w FROM sf_words@ w');
 SELECT sf_check('SELECT length(word) AS l, rank() OVER (ORDER BY count(*)) AS place, sum(count(*)) OVER () AS s FROM sf@, string_to_table(t, '' '') AS word GROUP BY 1');
+-- keys that are computed, with others, and many distinct rows
+SELECT sf_check('SELECT unnest(tags) AS tag, k % 3 AS m, count(*), min(id) FROM sf@ GROUP BY 1, k % 3 HAVING k % 3 < 2 ORDER BY 1, 2');
+SELECT sf_check('SELECT string_to_table(t, '' '') AS word, max(id) FROM sf@ GROUP BY 1 ORDER BY max(id)');
+EXPLAIN (COSTS OFF) SELECT unnest(tags) AS tag, id / 100 AS h, count(*) FROM sf_packed GROUP BY 1, id / 100 HAVING id / 100 > 3;
+SELECT sf_check('SELECT unnest(tags) AS tag, id / 100 AS h, count(*) FROM sf@ GROUP BY 1, id / 100 HAVING id / 100 > 3');
+SELECT sf_check('SELECT tag, id / 100 AS h, count(*) FROM (SELECT id, unnest(tags) AS tag FROM sf@) x GROUP BY tag, id / 100');
 -- aggregates
 SELECT sf_check('SELECT count(*) AS a, count(r) AS b, sum(r) AS c, avg(r) AS d, min(r), max(r), count(DISTINCT r) AS e, sum(DISTINCT r) AS f, string_agg(DISTINCT r::text, '','') FROM sf@, unnest(ratings) r');
 SELECT sf_check('SELECT count(*) AS a, count(r) AS b, sum(r), avg(r), min(r), max(r) FROM sf@, unnest(ratings) r WHERE k > 100');

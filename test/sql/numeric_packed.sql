@@ -89,7 +89,12 @@ SELECT differ(replace(s.q, '{}', c.c)) AS node, count(*) FROM shape s, col c WHE
 RESET gpucol.cpu_threads;
 
 -- codes decide a comparison: nothing of a segment without such a value is read
-EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF) SELECT count(*) FROM packed WHERE a > 123456;
+\getenv srcdir PG_ABS_SRCDIR
+\set include :srcdir /include/plan.psql
+\set ECHO none
+\i :include
+\set ECHO all
+SELECT plan('SELECT count(*) FROM packed WHERE a > 123456', 'ANALYZE, BUFFERS OFF, COSTS OFF, TIMING OFF, SUMMARY OFF');
 
 -- rewritten, fetched by index, verified
 CREATE INDEX ON packed (id);
