@@ -16,35 +16,11 @@ INSERT INTO packed VALUES (-1, 9, 'word 1'), (-2, NULL, '');
 DELETE FROM plain WHERE id % 40 = 1;
 DELETE FROM packed WHERE id % 40 = 1;
 
--- what a query gives over one of the tables
-CREATE FUNCTION result(query text, tab text) RETURNS text LANGUAGE plpgsql AS $$
-DECLARE
-	result text;
-BEGIN
-	EXECUTE 'SELECT count(*) || '' '' || coalesce(string_agg(r, E''\n'' ORDER BY r COLLATE "C"), '''')'
-		' FROM (SELECT q::text AS r FROM (' || regexp_replace(query, '\yT\y', tab, 'g') || ') q) y' INTO result;
-	RETURN result;
-EXCEPTION WHEN OTHERS THEN
-	RETURN SQLSTATE || ' ' || SQLERRM;
-END $$;
-
--- by which node a query runs, or in what it differs
-CREATE FUNCTION differ(query text) RETURNS text LANGUAGE plpgsql AS $$
-DECLARE
-	heap text := result(query, 'plain');
-	own text := result(query, 'packed');
-	line text;
-BEGIN
-	IF own IS DISTINCT FROM heap THEN
-		RETURN format(E'%s\nheap: %s\ngpucol: %s', query, left(heap, 300), left(own, 300));
-	END IF;
-	FOR line IN EXECUTE 'EXPLAIN (COSTS OFF) ' || regexp_replace(query, '\yT\y', 'packed', 'g') LOOP
-		IF line ~ 'Gpucol' THEN
-			RETURN substring(line FROM 'Gpucol\w+');
-		END IF;
-	END LOOP;
-	RETURN 'nothing pushed down';
-END $$;
+\getenv srcdir PG_ABS_SRCDIR
+\set include :srcdir /include/twin.psql
+\set ECHO none
+\i :include
+\set ECHO all
 
 CREATE TABLE col AS SELECT c FROM unnest(string_to_array('t|t COLLATE "C" DESC|u|q|n|iv|y|a|f|l|m|u DESC NULLS FIRST|lower(t)|q + 1', '|')) c;
 CREATE TABLE shape AS SELECT q FROM unnest(ARRAY[
@@ -58,5 +34,5 @@ CREATE TABLE shape AS SELECT q FROM unnest(ARRAY[
 	'SELECT percentile_disc(1.01) WITHIN GROUP (ORDER BY {}) FROM T',
 	'SELECT g, id % 2, mode() WITHIN GROUP (ORDER BY {}) FROM T GROUP BY GROUPING SETS ((g), (id % 2), ())',
 	'SELECT mode() WITHIN GROUP (ORDER BY {}) FROM T WHERE id < 0 OR id = 7']) q;
-SELECT differ(replace(s.q, '{}', c.c)) AS node, count(*) FROM shape s, col c WHERE NOT (c.c = 'a' AND s.q ~ 'ARRAY' OR c.c = 'n' AND s.q ~ 'GROUP BY') GROUP BY 1 ORDER BY 1;
+SELECT twin(replace(s.q, '{}', c.c)) AS node, count(*) FROM shape s, col c WHERE NOT (c.c = 'a' AND s.q ~ 'ARRAY' OR c.c = 'n' AND s.q ~ 'GROUP BY') GROUP BY 1 ORDER BY 1;
 DROP SCHEMA agg_frequent CASCADE;

@@ -54,7 +54,8 @@ CREATE TABLE sums AS SELECT n, sum(f / 3) s FROM packed WHERE f < 1e9 GROUP BY n
 SET gpucol.cpu_threads = 3;
 SELECT count(*) FROM (SELECT n, sum(f / 3) s FROM packed WHERE f < 1e9 GROUP BY n EXCEPT ALL TABLE sums) d;
 
--- EXPLAIN tells of the tables of threads and of their merge.
+-- EXPLAIN tells of the tables of the CPU engine's threads and of their merge.
+SET gpucol.engine = cpu;
 CREATE FUNCTION am_reduction(query text) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE line text;
 BEGIN

@@ -9,20 +9,13 @@ SELECT gpucol.merge('num');
 INSERT INTO num VALUES (0, NULL, NULL, NULL, NULL, NULL, NULL, NULL), (-1, -99.9, -999.99, -0.999999999999999999, -999999999999999999, -1e131071, -999900, 0.00099),
 	(-2, 99.9, 999.99, 0.999999999999999999, 999999999999999999, 1e-16383, 999900, -0.00099), (-3, 0, 0, 0, 0, 0, 0, 0);
 
--- what a query gives under a setting of gpucol.pushdown
-CREATE FUNCTION result(query text, mode text) RETURNS text LANGUAGE plpgsql AS $$
-DECLARE
-	result text;
-BEGIN
-	PERFORM set_config('gpucol.pushdown', mode, true);
-	EXECUTE 'SELECT count(*) || '' '' || coalesce(string_agg(r, E''\n'' ORDER BY r COLLATE "C"), '''')'
-		' FROM (SELECT q::text AS r FROM (' || query || ') q) x' INTO result;
-	RETURN result;
-EXCEPTION WHEN OTHERS THEN
-	RETURN SQLSTATE || ' ' || SQLERRM;
-END $$;
+\getenv srcdir PG_ABS_SRCDIR
+\set include :srcdir /include/twin.psql
+\set ECHO none
+\i :include
+\set ECHO all
 
--- the same as a statement with a parameter, whose value a plan does not know
+-- what a query gives as a statement with a parameter, whose value a plan does not know
 CREATE FUNCTION prepared(query text, k numeric, mode text) RETURNS text LANGUAGE plpgsql SET plan_cache_mode = force_generic_plan AS $$
 DECLARE
 	result text;
@@ -41,24 +34,6 @@ EXCEPTION WHEN OTHERS THEN
 	RETURN result;
 END $$;
 
--- by which node a query runs, or in what it differs
-CREATE FUNCTION differ(query text) RETURNS text LANGUAGE plpgsql AS $$
-DECLARE
-	forbidden text := result(query, 'forbid');
-	allowed text := result(query, 'allow');
-	line text;
-BEGIN
-	IF allowed IS DISTINCT FROM forbidden THEN
-		RETURN format(E'%s\nforbid: %s\nallow: %s', query, left(forbidden, 300), left(allowed, 300));
-	END IF;
-	FOR line IN EXECUTE 'EXPLAIN (COSTS OFF) ' || query LOOP
-		IF line ~ 'Gpucol' THEN
-			RETURN substring(line FROM 'Gpucol\w+');
-		END IF;
-	END LOOP;
-	RETURN 'nothing pushed down';
-END $$;
-
 CREATE TABLE constant AS SELECT n, k FROM unnest('{0,1e-18,1e-38,1e-63,1e-64,1e-126,1e-143,-1e-300,1e-1001,1e-8191,1e-8192,-3e-16383,0e-143,1e19,1e37,1e38,-9999999999999999999999999999999999999,170141183460469231731687303715884105727,NaN}'::text[]) WITH ORDINALITY AS c(k, n);
 CREATE TABLE expression AS SELECT e FROM unnest('{K,c * K,CASE WHEN id % 2 = 0 THEN c * K ELSE p END,p * K * K,q * K - c,abs(h * h * K)}'::text[]) e;
 CREATE TABLE shape (name text, q text);
@@ -71,7 +46,7 @@ INSERT INTO shape VALUES ('sums', 'SELECT sum({}), avg({}), min({}), max({}), co
 
 -- the first of these were wrong or raised an error
 SELECT sum(1e-143) IS NOT DISTINCT FROM count(*) * 1e-143 AS sum, avg(c * 1e-300) = avg(c) * 1e-300 AS avg FROM num WHERE id > 0;
-SELECT name, d, count(*) FROM (SELECT name, n, e, differ(replace(replace(q, '{}', e), 'K', '''' || k || '''::numeric')) AS d FROM constant, expression, shape) x GROUP BY 1, 2 ORDER BY 1, 2;
+SELECT name, d, count(*) FROM (SELECT name, n, e, twin(replace(replace(q, '{}', e), 'K', '''' || k || '''::numeric')) AS d FROM constant, expression, shape) x GROUP BY 1, 2 ORDER BY 1, 2;
 SELECT name, count(*), count(*) FILTER (WHERE prepared(query, k::numeric, 'forbid') IS DISTINCT FROM prepared(query, k::numeric, 'allow')) AS other
 FROM (SELECT name, k, replace(q, '{}', e) AS query FROM constant, expression, shape WHERE e IN ('K', 'c * K') AND name IN ('sums', 'conditions')) x GROUP BY 1 ORDER BY 1;
 
@@ -97,7 +72,7 @@ SELECT type, count(*), count(*) FILTER (WHERE made(e, k, 'forbid', type) IS DIST
 FROM constant, expression, unnest('{"",numeric,"numeric(18,3)","numeric(5,-3)"}'::text[]) type WHERE e = 'c * K' GROUP BY 1 ORDER BY 1;
 
 -- rankings, recursion
-SELECT count(*), count(*) FILTER (WHERE result(query, 'forbid') IS DISTINCT FROM result(query, 'allow')) AS other
+SELECT count(*), count(*) FILTER (WHERE twin_result(query, 'num', 'forbid') IS DISTINCT FROM twin_result(query, 'num', 'allow')) AS other
 FROM (SELECT replace(q, 'K', '''' || k || '''::numeric') AS query FROM constant, unnest('{"SELECT gpucol.u_topk(id, c * K, 0.5, 3) FROM num WHERE id > 30","SELECT gpucol.pt_k(c * K, p, 0.5, 3, 0.1) FROM num WHERE id > 30","WITH RECURSIVE r(i, v) AS (SELECT 1, K UNION ALL SELECT i + 1, v * K + i FROM r WHERE i < 3) SELECT i, v, sum(v) OVER () FROM r"}'::text[]) q) x;
 
 SET client_min_messages = error;

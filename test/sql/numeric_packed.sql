@@ -24,35 +24,11 @@ DELETE FROM packed WHERE id % 50 = 3;
 SELECT count(*) AS differ FROM (SELECT md5(p::text) FROM plain p EXCEPT ALL SELECT md5(p::text) FROM packed p) x;
 SELECT count(*) AS differ FROM (SELECT md5(p::text) FROM packed p EXCEPT ALL SELECT md5(p::text) FROM plain p) x;
 
--- what a query gives over one of the tables
-CREATE FUNCTION result(query text, tab text) RETURNS text LANGUAGE plpgsql AS $$
-DECLARE
-	result text;
-BEGIN
-	EXECUTE 'SELECT count(*) || '' '' || coalesce(string_agg(r, E''\n'' ORDER BY r COLLATE "C"), '''')'
-		' FROM (SELECT q::text AS r FROM (' || regexp_replace(query, '\yT\y', tab, 'g') || ') q) y' INTO result;
-	RETURN result;
-EXCEPTION WHEN OTHERS THEN
-	RETURN SQLSTATE || ' ' || SQLERRM;
-END $$;
-
--- by which node a query runs, or in what it differs
-CREATE FUNCTION differ(query text) RETURNS text LANGUAGE plpgsql AS $$
-DECLARE
-	heap text := result(query, 'plain');
-	own text := result(query, 'packed');
-	line text;
-BEGIN
-	IF own IS DISTINCT FROM heap THEN
-		RETURN format(E'%s\nheap: %s\ngpucol: %s', query, left(heap, 300), left(own, 300));
-	END IF;
-	FOR line IN EXECUTE 'EXPLAIN (COSTS OFF) ' || regexp_replace(query, '\yT\y', 'packed', 'g') LOOP
-		IF line ~ 'Gpucol' THEN
-			RETURN substring(line FROM 'Gpucol\w+');
-		END IF;
-	END LOOP;
-	RETURN 'nothing pushed down';
-END $$;
+\getenv srcdir PG_ABS_SRCDIR
+\set include :srcdir /include/twin.psql
+\set ECHO none
+\i :include
+\set ECHO all
 
 CREATE TABLE col AS SELECT c FROM unnest('{a,m,z,w,x,neg}'::text[]) c;
 CREATE TABLE condition AS SELECT o || ' ' || v AS c FROM unnest('{=,<>,<,<=,>,>=}'::text[]) o,
@@ -81,15 +57,14 @@ INSERT INTO shape VALUES
 	('joined by it', 'SELECT count(*), sum(t.id) FROM T t JOIN T u ON t.{} = u.{} WHERE u.id % 10 = 1 AND t.id % 3 = 0'),
 	('window', 'SELECT id, sum({}) OVER (PARTITION BY k ORDER BY id ROWS 3 PRECEDING) FROM T WHERE id < 2000');
 
-SELECT differ(replace(s.q, '{}', c.c)) AS node, count(*) FROM shape s, col c GROUP BY 1 ORDER BY 1;
-SELECT differ(format('SELECT count(*), sum(id) FROM T WHERE %s %s', c.c, o.c)) AS node, count(*) FROM col c, condition o GROUP BY 1 ORDER BY 1;
+SELECT twin(replace(s.q, '{}', c.c)) AS node, count(*) FROM shape s, col c GROUP BY 1 ORDER BY 1;
+SELECT twin(format('SELECT count(*), sum(id) FROM T WHERE %s %s', c.c, o.c)) AS node, count(*) FROM col c, condition o GROUP BY 1 ORDER BY 1;
 -- several threads
 SET gpucol.cpu_threads = 3;
-SELECT differ(replace(s.q, '{}', c.c)) AS node, count(*) FROM shape s, col c WHERE c.c IN ('a', 'z') GROUP BY 1 ORDER BY 1;
+SELECT twin(replace(s.q, '{}', c.c)) AS node, count(*) FROM shape s, col c WHERE c.c IN ('a', 'z') GROUP BY 1 ORDER BY 1;
 RESET gpucol.cpu_threads;
 
 -- codes decide a comparison: nothing of a segment without such a value is read
-\getenv srcdir PG_ABS_SRCDIR
 \set include :srcdir /include/plan.psql
 \set ECHO none
 \i :include
