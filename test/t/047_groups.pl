@@ -13,11 +13,7 @@ use lib $FindBin::Bin;
 use Gpucol;
 use PostgreSQL::Test::Utils;
 use Test::More;
-use Time::HiRes qw(time);
-
-my $SECONDS = $ENV{GPUCOL_SECONDS} || 1e9;
-my $STEPS = $ENV{GPUCOL_STEPS} || ($ENV{GPUCOL_SECONDS} ? 1e9 : 150);
-my $ROUND = 40;
+use Twins;
 
 seed_random();
 my $node = new_server('groups', 'max_parallel_workers_per_gather = 0', 'statement_timeout = 20s', 'shared_buffers = 256MB');
@@ -143,36 +139,17 @@ sub statement
 
 # ---- comparison ----
 
-my ($steps, $pushed, $first, $rows, $wrong) = (0, 0, 0, 0, 0);
-my $end = time + $SECONDS;
+my ($pushed, $first, $rows) = (0, 0, 0);
+my ($steps, $wrong) = compare_queries($node, steps => 150, tables => \&tables, round => 40, query => \&statement,
+	settings => sub { return 'SET gpucol.cpu_threads = ' . pick(1, 2, 5) . '; ' },
+	count => sub {
+		my (undef, $n, $aggregated, $limited) = @_;
 
-while (time < $end && $steps < $STEPS && $wrong < 5)
-{
-	my $made = tables();
-
-	$node->safe_psql('postgres', $made);
-	for (1 .. $ROUND)
-	{
-		last if time >= $end || $steps >= $STEPS;
-		my $statement = statement();
-		my $quoted = $statement =~ s/'/''/gr;
-		my $settings = 'SET gpucol.cpu_threads = ' . pick(1, 2, 5) . '; ';
-		my ($status, $out, $err) = $node->psql('postgres', "${settings}SELECT compare('$quoted')");
-		my ($missing, $extra, $n, $aggregated, $limited) = split /\|/, $out // '';
-
-		$steps++;
-		if ($status != 0 || $missing || $extra)
-		{
-			$wrong++;
-			fail("$settings$statement");
-			diag("$out $err\n$made");
-			last;
-		}
 		$pushed += $aggregated eq 't';
 		$first += $limited eq 't';
 		$rows += $n;
-	}
-}
+	});
+
 ok($wrong == 0, "$steps statements of $rows rows answered alike, $pushed by GpucolAgg, $first of them by their first groups");
 cmp_ok($pushed, '>', $steps / 2, 'most were pushed down');
 $node->stop;

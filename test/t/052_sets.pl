@@ -12,10 +12,7 @@ use lib $FindBin::Bin;
 use Gpucol;
 use PostgreSQL::Test::Utils;
 use Test::More;
-use Time::HiRes qw(time);
-
-my $SECONDS = $ENV{GPUCOL_SECONDS} || 1e9;
-my $STEPS = $ENV{GPUCOL_STEPS} || ($ENV{GPUCOL_SECONDS} ? 1e9 : 120);
+use Twins;
 
 seed_random();
 my $node = new_server('sets', 'max_parallel_workers_per_gather = 0', 'statement_timeout = 20s', 'shared_buffers = 128MB');
@@ -127,27 +124,14 @@ sub statement
 	return $sql . ' GROUP BY ' . pick('', '', 'ROLLUP ') . '(' . join(', ', @keys) . ')' . pick('', ' HAVING count(*) > 30');
 }
 
-my ($steps, $first, $made, $wrong) = (0, 0, 0, 0);
-my $end = time + $SECONDS;
+my ($first, $made) = (0, 0);
+my ($steps, $wrong) = compare_queries($node, steps => 120, query => \&statement, count => sub {
+	my (undef, $grouped, $by_engine) = @_;
 
-while (time < $end && $steps < $STEPS && $wrong < 5)
-{
-	my $statement = statement();
-	my $quoted = $statement =~ s/'/''/gr;
-	my ($status, $out, $err) = $node->psql('postgres', "SELECT compare('$quoted')");
-	my ($missing, $extra, $grouped, $by_engine) = split /\|/, $out // '';
-
-	$steps++;
-	if ($status != 0 || $missing || $extra)
-	{
-		$wrong++;
-		fail($statement);
-		diag("$out $err");
-		next;
-	}
 	$first += $grouped eq 't';
 	$made += $by_engine eq 't';
-}
+});
+
 ok($wrong == 0, "$steps statements answered alike, $first with rows grouped first, $made with rows made by the engine");
 cmp_ok($first, '>', $steps / 6, 'in many rows were grouped before functions were called');
 cmp_ok($made, '>', $steps / 6, 'in many the engine made the rows');

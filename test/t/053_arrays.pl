@@ -12,10 +12,7 @@ use lib $FindBin::Bin;
 use Gpucol;
 use PostgreSQL::Test::Utils;
 use Test::More;
-use Time::HiRes qw(time);
-
-my $SECONDS = $ENV{GPUCOL_SECONDS} || 1e9;
-my $STEPS = $ENV{GPUCOL_STEPS} || ($ENV{GPUCOL_SECONDS} ? 1e9 : 250);
+use Twins;
 
 seed_random();
 my $node = new_server('arrays', 'max_parallel_workers_per_gather = 0', 'statement_timeout = 20s', 'shared_buffers = 128MB',
@@ -160,29 +157,15 @@ sub statement
 	return 'SELECT ' . join(', ', @list) . " FROM t_both" . $where . (@keys ? ' GROUP BY ' . join(', ', @keys) : '');
 }
 
-my ($steps, $pushed, $refused, $wrong) = (0, 0, 0, 0);
-my @others;
-my $end = time + $SECONDS;
+my ($pushed, $refused, @others) = (0, 0);
+my ($steps, $wrong) = compare_queries($node, steps => 250, query => \&statement, count => sub {
+	my ($query, $ours, $error) = @_;
 
-while (time < $end && $steps < $STEPS && $wrong < 5)
-{
-	my $statement = statement();
-	my $quoted = $statement =~ s/'/''/gr;
-	my ($status, $out, $err) = $node->psql('postgres', "SELECT compare('$quoted')");
-	my ($missing, $extra, $ours, $error) = split /\|/, $out // '';
-
-	$steps++;
-	if ($status != 0 || $missing || $extra)
-	{
-		$wrong++;
-		fail($statement);
-		diag("$out $err");
-		next;
-	}
 	$pushed += $ours eq 't';
 	$refused += defined $error;
-	push @others, $statement if $ours ne 't' && $ENV{GPUCOL_VERBOSE};
-}
+	push @others, $query if $ours ne 't' && $ENV{GPUCOL_VERBOSE};
+});
+
 diag($_) for @others;
 ok($wrong == 0, "$steps statements answered alike, $pushed pushed down, $refused refused alike");
 cmp_ok($pushed, '>', $steps * 0.8, 'most were pushed down');

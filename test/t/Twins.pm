@@ -1,5 +1,6 @@
 # Twins.pm: runs a random script (Statements.pm) over heap tables and again over
-# gpucol tables, and compares what every statement prints, errors included.
+# gpucol tables, and compares what every statement prints, errors included; or random
+# queries, whose rows are compared in the server.
 package Twins;
 
 use strict;
@@ -10,8 +11,9 @@ use Statements;
 use IPC::Run;
 use PostgreSQL::Test::Utils;
 use Test::More;
+use Time::HiRes qw(time);
 
-our @EXPORT = qw(twin_server compare_twins);
+our @EXPORT = qw(twin_server compare_twins compare_queries);
 
 # Ways in which a session over gpucol tables may be set up.
 my @WAYS = (
@@ -152,6 +154,39 @@ sub compare_twins
 	}
 	cmp_ok($others, '<=', 3 + $statements / 200, "$others of $statements statements raised an error here or there alone, as plans may");
 	return;
+}
+
+# Compare the answers of random queries that $how{query} makes: compare(query) in the database returns how many of
+# heap's rows are missing, how many there are too many, and what $how{count} is called with, separated by |.
+# $how{settings} may go before one, and $how{tables} makes the tables of $how{round} queries.  Returns how many
+# queries there were, and how many of them were wrong.  They are $how{steps}, or GPUCOL_STEPS, or as many as there
+# is time for in GPUCOL_SECONDS.
+sub compare_queries
+{
+	my ($node, %how) = @_;
+	my $end = time + ($ENV{GPUCOL_SECONDS} || 1e9);
+	my $most = $ENV{GPUCOL_STEPS} || ($ENV{GPUCOL_SECONDS} ? 1e9 : $how{steps});
+	my ($steps, $wrong, $tables) = (0, 0, '');
+
+	while (time < $end && $steps < $most && $wrong < 5)
+	{
+		$node->safe_psql('postgres', $tables = $how{tables}->()) if $how{tables} && $steps % $how{round} == 0;
+		my $query = $how{query}->();
+		my $settings = $how{settings} ? $how{settings}->() : '';
+		my ($status, $out, $err) = $node->psql('postgres', "${settings}SELECT compare('" . $query =~ s/'/''/gr . "')");
+		my ($missing, $extra, @counted) = split /\|/, $out // '';
+
+		$steps++;
+		if ($status != 0 || $missing || $extra)
+		{
+			$wrong++;
+			fail("$settings$query");
+			diag("$out $err\n$tables");
+			next;
+		}
+		$how{count}->($query, @counted);
+	}
+	return ($steps, $wrong);
 }
 
 1;
