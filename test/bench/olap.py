@@ -1,12 +1,15 @@
 """olap.py TREE [ssb|tpch|hits|mining ...]: whole queries, parts `olap` and `mining` of `make bench`.
 
-The statements of test/olap over gpucol tables, heap tables and (where python3 can import it)
-DuckDB: first every answer is compared, then they are timed in turn in one run, medians of warm
-ones.  Expects a running private cluster named by PGHOST, psql on PATH.  README says which
-variables of the environment set scales, threads, repeats and the limit of a statement.
-Exits with 1 where an answer differs.
+The statements of test/olap over gpucol tables (by the CPU engine, and by the device where that
+is asked for), heap tables and (where python3 can import it) DuckDB: first every answer is
+compared, then they are timed in turn in one run, medians of warm ones.  Expects a running
+private cluster named by PGHOST, psql on PATH.  README says which variables of the environment
+set scales, systems, threads, repeats and the limit of a statement.  Exits with 1 where an answer
+differs.
 """
 
+import concurrent.futures
+import glob
 import importlib.util
 import math
 import os
@@ -27,6 +30,11 @@ LIMIT = float(os.environ.get("GPUCOL_BENCH_LIMIT", 5))
 THREADS = [int(n) for n in os.environ.get("GPUCOL_BENCH_THREADS", "1 2").split()]
 KEYS = os.environ.get("GPUCOL_BENCH_KEYS", "no yes").split()
 ONLY = os.environ.get("GPUCOL_BENCH_QUERIES", "").split()
+# Over which tables of PostgreSQL, by which engine: gpucol (the CPU's), heap, cuda.
+SERVERS = os.environ.get("GPUCOL_BENCH_SYSTEMS", "gpucol heap").split()
+METHODS = sorted({"heap" if name == "heap" else "gpucol" for name in SERVERS}, reverse=True)
+LOADERS = int(os.environ.get("GPUCOL_BENCH_LOADERS", 1))
+TPCHGEN = os.environ.get("GPUCOL_BENCH_TPCHGEN", f"{TREE}/build/venv/bin/tpchgen-cli")
 TABLES = {"ssb": ["dates", "customer", "supplier", "part", "lineorder"],
           "tpch": ["region", "nation", "supplier", "part", "partsupp", "customer", "orders", "lineitem"],
           "hits": ["hits"],
@@ -62,12 +70,12 @@ def tpchgen():
     """Folder with the rows of TPC-H as CSV, made by tpchgen-cli in a private environment, or None."""
     environment, folder = f"{TREE}/build/venv", f"{DIRECTORY}/tpch"
     try:
-        if not os.path.exists(f"{environment}/bin/tpchgen-cli"):
+        if not os.path.exists(TPCHGEN):
             subprocess.run([sys.executable, "-m", "venv", environment], check=True, capture_output=True)
             subprocess.run([f"{environment}/bin/pip", "install", "-q", "tpchgen-cli"], check=True,
                            capture_output=True)
-        subprocess.run([f"{environment}/bin/tpchgen-cli", "csv", "-s", f"{SCALE:g}", "--output-dir", folder],
-                       check=True, capture_output=True)
+        subprocess.run([TPCHGEN, "csv", "-s", f"{SCALE:g}", "--output-dir", folder]
+                       + (["--parts", str(LOADERS)] if LOADERS > 1 else []), check=True, capture_output=True)
     except (OSError, subprocess.CalledProcessError) as error:
         say(f"TPC-H: skipped, tpchgen-cli of PyPI cannot be installed or run here ({error})")
         return None
@@ -82,43 +90,61 @@ def columns(benchmark, table):
     """The columns of a table as DuckDB reads them: arrays in brackets."""
     return psql(f"""SELECT string_agg(CASE WHEN data_type = 'ARRAY' THEN format('translate(%1$I::text, ''{{}}'', ''[]'') AS %1$I', column_name)
         ELSE quote_ident(column_name) END, ', ' ORDER BY ordinal_position) FROM information_schema.columns
-        WHERE table_schema = 'heap_{benchmark}' AND table_name = '{table}'""").strip()
+        WHERE table_schema = '{METHODS[0]}_{benchmark}' AND table_name = '{table}'""").strip()
+
+
+def copy(benchmark, folder):
+    """Fill the first access method's tables from CSV files, several at a time."""
+    with concurrent.futures.ThreadPoolExecutor(LOADERS) as pool:
+        done = [pool.submit(psql, f"\\copy {table} FROM '{path}' (FORMAT csv, HEADER)", schema(METHODS[0], benchmark))
+                for table in TABLES[benchmark] for path in csv_files(folder, table)]
+    for one in done:
+        one.result()
+
+
+def csv_files(folder, table):
+    """The files with a table's rows."""
+    return glob.glob(f"{folder}/{table}.csv") + glob.glob(f"{folder}/{table}/*.csv")
 
 
 def load(benchmark):
-    """Fill the tables of both access methods; the folder of CSV files or None where rows cannot be made."""
+    """Fill the tables of the access methods; the folder of CSV files or None where rows cannot be made."""
     folder = f"{DIRECTORY}/{benchmark}"
+    first = METHODS[0]
     os.makedirs(folder)
-    for method in ("heap", "gpucol"):
+    for method in METHODS:
         psql(f"CREATE SCHEMA {method}_{benchmark}")
         psql(file(f"{benchmark}_tables"), schema(method, benchmark))
     if benchmark == "tpch":
         if tpchgen() is None:
             return None
-        for table in TABLES[benchmark]:
-            psql(f"\\copy {table} FROM '{folder}/{table}.csv' (FORMAT csv, HEADER)", schema("heap", benchmark))
+        copy(benchmark, folder)
     else:
-        psql("".join(map(file, DRAWN[benchmark] + [f"{benchmark}_rows"])), schema("heap", benchmark))
+        psql("".join(map(file, DRAWN[benchmark] + [f"{benchmark}_rows"])), schema(first, benchmark))
         for table in TABLES[benchmark]:
             psql(f"\\copy (SELECT {columns(benchmark, table)} FROM {table}) TO '{folder}/{table}.csv' (FORMAT csv, HEADER)",
-                 schema("heap", benchmark))
+                 schema(first, benchmark))
     for table in TABLES[benchmark]:
-        psql(f"INSERT INTO gpucol_{benchmark}.{table} SELECT * FROM heap_{benchmark}.{table}")
-        psql(f"VACUUM ANALYZE heap_{benchmark}.{table}; VACUUM ANALYZE gpucol_{benchmark}.{table}")
+        for method in METHODS:
+            if method != first:
+                psql(f"INSERT INTO {method}_{benchmark}.{table} SELECT * FROM {first}_{benchmark}.{table}")
+            psql(f"VACUUM ANALYZE {method}_{benchmark}.{table}")
     return folder
 
 
 # ---- systems ----
 
 class Server:
-    """A psql session over the tables of one access method."""
+    """A psql session over the tables of one access method, by one engine."""
 
-    def __init__(self, method, benchmark, threads):
+    def __init__(self, system, benchmark, threads):
+        method = "heap" if system == "heap" else "gpucol"
         self.process = subprocess.Popen(
             ["psql", "-X", "-q", "-A", "-t"], text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT, env=dict(os.environ, PGOPTIONS=schema(method, benchmark)))
         self.ask(f"SET max_parallel_workers_per_gather = {threads - 1}; SET statement_timeout = '{LIMIT}s'; "
-                 + (f"SET gpucol.cpu_threads = {threads}; SET gpucol.engine = cpu" if method == "gpucol" else ""))
+                 + (f"SET gpucol.cpu_threads = {threads}; SET gpucol.engine = {'cuda' if system == 'cuda' else 'cpu'}"
+                    if method == "gpucol" else ""))
 
     def ask(self, script):
         """What psql prints for a script."""
@@ -186,8 +212,8 @@ print((status('VmHWM') - before) / 1024)
         with duckdb.connect(self.path) as connection:
             connection.execute(file(f"{benchmark}_tables"))
             for table in TABLES[benchmark]:
-                connection.execute(f"COPY {table} FROM '{folder}/{table}.csv' "
-                                   "(FORMAT csv, HEADER, allow_quoted_nulls false)")
+                for path in csv_files(folder, table):
+                    connection.execute(f"COPY {table} FROM '{path}' (FORMAT csv, HEADER, allow_quoted_nulls false)")
         self.connection = duckdb.connect(self.path, read_only=True)
         say(f"DuckDB {duckdb.__version__}, a warm file without keys; memory: of a process of its own, "
             "blocks of the file included")
@@ -251,24 +277,24 @@ class Query:
         answers = {}
         # Comments hold what settles the order of rows that tie.
         sql = re.sub(r"/\*(.*?)\*/", r"\1", self.sql, flags=re.S)
-        for method in ("heap", "gpucol"):
-            server = Server(method, self.benchmark, 1)
-            answers[method] = server.rows(sql)
-            if answers[method] is None:
-                self.slow.add(method)
-            if method == "gpucol":
+        for system in SERVERS:
+            server = Server(system, self.benchmark, THREADS[0])
+            answers[system] = server.rows(sql)
+            if answers[system] is None:
+                self.slow.add(system)
+            if system == "gpucol":
                 self.left = left_in_plan(server, self.sql)
             server.close()
         if answers["gpucol"] is None:
             return
-        if answers["heap"] is not None:
-            self.wrong = sorted(answers["heap"]) != sorted(answers["gpucol"])
+        for answer in answers.values():
+            self.wrong |= answer is not None and sorted(answer) != sorted(answers["gpucol"])
         if self.duck:
             self.wrong |= not same_rows(self.duck.rows(sql), answers["gpucol"])
 
     def measure(self, servers, threads):
         """Medians by system; the limit where a statement reached it."""
-        times = {"gpucol": [], "heap": [], "duckdb": []}
+        times = {system: [] for system in SERVERS + ["duckdb"]}
         for repeat in range(REPEATS + 1):
             for system, found in times.items():
                 if system in self.slow or (system == "duckdb" and not self.duck):
@@ -319,29 +345,32 @@ def mean(values):
 
 def table(benchmark, found, threads, with_memory):
     """Time all queries with a number of threads, and print the table."""
-    servers = {method: Server(method, benchmark, threads) for method in ("heap", "gpucol")}
+    servers = {system: Server(system, benchmark, threads) for system in SERVERS}
+    others = [system for system in ["duckdb"] + SERVERS if system != "gpucol"]
+    shown = ["gpucol"] + [system for system in SERVERS if system != "gpucol"] + ["duckdb"]
     rows, sides = [], []
     for query in found:
         if query.wrong:
-            rows.append(f"| {query.name} | WRONG ANSWER | | | | | {query.left} | | |")
+            rows.append(f"| {query.name} | WRONG ANSWER |" + " |" * (len(shown) + len(others) - 1) + f" {query.left} | | |")
             continue
         times = query.measure(servers, threads)
-        ratios = [ratio(query, times, other) for other in ("duckdb", "heap")]
+        ratios = [ratio(query, times, other) for other in others]
         memory = [query.memory(m) if with_memory else None for m in ("gpucol", "duckdb")]
         sides.append(ratios)
         rows.append(f"| {query.name} | " + " | ".join(
-            [query.shown(times, s) for s in ("gpucol", "heap", "duckdb")] + [f"{r:.2f}" if r else "" for r in ratios]
+            [query.shown(times, s) for s in shown] + [f"{r:.2f}" if r else "" for r in ratios]
             + [query.left] + ["" if m is None else f"{m:,.0f}" for m in memory]) + " |")
     say()
     say(f"{benchmark}, scale {SCALE:g}, {threads} thread{'s' if threads > 1 else ''} each; milliseconds, "
         f"medians of {REPEATS}")
     say()
-    say("| query | gpucol | heap | duckdb | duckdb / gpucol | heap / gpucol | left to PostgreSQL "
+    say(f"| query | {' | '.join(shown)} | {' | '.join(f'{other} / gpucol' for other in others)} | left to PostgreSQL "
         "| gpucol MB | duckdb MB |")
-    say("|---|--:|--:|--:|--:|--:|---|--:|--:|")
+    say("|---|" + "--:|" * (len(shown) + len(others)) + "---|--:|--:|")
     for row in rows:
         say(row)
-    say(f"| geometric mean | | | | {mean(s[0] for s in sides)} | {mean(s[1] for s in sides)} | | | |")
+    means = [mean(side[i] for side in sides) for i in range(len(others))]
+    say("| geometric mean |" + " |" * len(shown) + f" {' | '.join(means)} | | | |")
     for server in servers.values():
         server.close()
 
@@ -357,7 +386,7 @@ def measure(benchmark):
     wrong = 0
     for keys in KEYS if benchmark == "tpch" else ["no"]:
         if keys == "yes":
-            for method in ("heap", "gpucol"):
+            for method in METHODS:
                 psql(file(f"{benchmark}_keys") + "ANALYZE", schema(method, benchmark))
         say()
         say(f"## {benchmark}, {'with' if keys == 'yes' else 'without'} primary keys")

@@ -37,8 +37,8 @@ def machine(tree):
     """One line that says where this was measured."""
     with open("/proc/cpuinfo", encoding="utf-8") as info:
         model = re.search(r"model name\s*: (.*)", info.read())
-    commit = subprocess.run(["git", "-C", tree, "log", "-1", "--format=%h"],
-                            capture_output=True, text=True, check=False).stdout.strip()
+    commit = os.environ.get("GPUCOL_BENCH_COMMIT") or subprocess.run(
+        ["git", "-C", tree, "log", "-1", "--format=%h"], capture_output=True, text=True, check=False).stdout.strip()
     version = psql("SHOW server_version").strip()
     return (f"{time.strftime('%Y-%m-%d')}, commit {commit}, PostgreSQL {version}, "
             f"{model.group(1) if model else platform.machine()}, {os.cpu_count()} cores")

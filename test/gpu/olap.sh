@@ -123,3 +123,19 @@ olap_ms()
 	{ printf '%s;\n' "$SETTINGS"; echo '\timing on'; for _ in $(seq "${RUNS:-5}"); do printf '%s;\n' "$1"; done; } |
 		psql -XAtq 2>/dev/null | sed -n 's/^Time: \([0-9.]*\) ms.*/\1/p' | sort -n | head -1
 }
+
+# TPC-H at WHOLE_SCALE, made by tpchgen-cli: both engines beside DuckDB, all with WHOLE_THREADS; the answers are compared first.
+part_whole()
+{
+	local python=$AT/python threads=${WHOLE_THREADS:-$(nproc)}
+
+	server > "$OUT/server-start.log" 2>&1 || { note server "FAILED (server-start.log)"; return 1; }
+	mkdir -p "$python" "$TREE/build"
+	tar xJf "$HERE/python.tar.xz" -C "$python" || { note whole "FAILED (no python.tar.xz: collect with WHEELS=1)"; return 1; }
+	chmod +x "$python"/*.data/scripts/tpchgen-cli
+	PYTHONPATH=$python GPUCOL_BENCH_TPCHGEN=$(echo "$python"/*.data/scripts/tpchgen-cli) GPUCOL_BENCH_LOADERS=$threads \
+		GPUCOL_BENCH_SYSTEMS="gpucol cuda" GPUCOL_BENCH_SCALE=${WHOLE_SCALE:-10} GPUCOL_BENCH_THREADS=$threads GPUCOL_BENCH_KEYS=no \
+		GPUCOL_BENCH_LIMIT=20 GPUCOL_BENCH_COMMIT=${COMMIT:-unknown} python3 "$TREE/test/bench/olap.py" "$TREE" tpch > "$OUT/whole.md" 2>&1
+	note "TPC-H beside DuckDB" "$(verdict test $? = 0) (whole.md)"
+	sed -n 's/^| geometric mean/geometric mean/p' "$OUT/whole.md" | while read -r line; do note "  whole" "$line"; done
+}
