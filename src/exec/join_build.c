@@ -220,6 +220,8 @@ build_table(GpucolExec *exec, int i, bool device)
 	}
 	build->budget = gpucol_run_budget(exec);
 	build->cpu_only = !device || !joins->builds[i].wanted;
+	if (!build->cpu_only && build->rows_of == NULL)
+		gpucol_join_keep_rows(build);	/* the CPU engine may have to make it again */
 	status = gpucol_join_part_build(exec, i, joins->builds[i].wanted);
 	if (status != GPUCOL_OK)
 	{
@@ -239,7 +241,7 @@ static bool
 may_build_on_device(const GpucolExec *exec)
 {
 	return gpucol_engine_choice == GPUCOL_ENGINE_CUDA && !exec->cpu_only && exec->rows_of == NULL &&
-		exec->parallel == NULL && exec->nparts == 0;
+		exec->parallel == NULL;
 }
 
 /*

@@ -82,6 +82,9 @@ extern void gpucol_joins_end(GpucolExec *exec);
  */
 extern GpucolStatus gpucol_join_part_build(GpucolExec *exec, int i, bool wanted);
 
+/* The same: have the rows of plans that a run and the makings of its tables read be kept, for other runs of it. */
+extern void gpucol_join_keep_rows(GpucolExec *exec);
+
 /* Begin with the first turn again. */
 extern GpucolStatus gpucol_joins_first_turn(GpucolExec *exec);
 

@@ -129,13 +129,15 @@ make_part(GpucolExec *exec, int table, bool wanted)
 	return gpucol_run_build(&build->exec, &joins->lookups[table]);
 }
 
-/* Have the rows of plans that a run and the makings of its tables read be kept, for other runs of it. */
-static void
-keep_rows(GpucolExec *exec)
+/*
+ * Have rows of plans be kept.
+ */
+void
+gpucol_join_keep_rows(GpucolExec *exec)
 {
 	exec->keeps = true;
 	for (int i = 0; exec->joins != NULL && i < exec->joins->nsteps; i++)
-		keep_rows(&exec->joins->builds[i].exec);
+		gpucol_join_keep_rows(&exec->joins->builds[i].exec);
 }
 
 /*
@@ -160,7 +162,7 @@ gpucol_join_part_build(GpucolExec *exec, int table, bool wanted)
 				break;
 			build->exec.unlimited = true;
 		}
-		keep_rows(&build->exec);
+		gpucol_join_keep_rows(&build->exec);
 		gpucol_run_end(&build->exec);
 		build->exec.fallback = NULL;
 	}

@@ -133,6 +133,8 @@ part_whole()
 	mkdir -p "$python" "$TREE/build"
 	tar xJf "$HERE/python.tar.xz" -C "$python" || { note whole "FAILED (no python.tar.xz: collect with WHEELS=1)"; return 1; }
 	chmod +x "$python"/*.data/scripts/tpchgen-cli
+	# as much as DuckDB takes of the host
+	psql -Xq -c "alter database postgres set gpucol.max_memory = '64GB'" -c "alter database postgres set gpucol.memory_limit = '32GB'"
 	PYTHONPATH=$python GPUCOL_BENCH_TPCHGEN=$(echo "$python"/*.data/scripts/tpchgen-cli) GPUCOL_BENCH_LOADERS=$threads \
 		GPUCOL_BENCH_SYSTEMS="gpucol cuda" GPUCOL_BENCH_SCALE=${WHOLE_SCALE:-10} GPUCOL_BENCH_THREADS=$threads GPUCOL_BENCH_KEYS=no \
 		GPUCOL_BENCH_LIMIT=20 GPUCOL_BENCH_COMMIT=${COMMIT:-unknown} python3 "$TREE/test/bench/olap.py" "$TREE" tpch > "$OUT/whole.md" 2>&1

@@ -100,6 +100,27 @@ repeated_sums()
 	done | sort -u | wc -l
 }
 
+# A query over a table in the place of T.
+over()
+{
+	local q=${1//from T/from $2}
+
+	echo "${q//join T/join $2}"
+}
+
+# Joins of tables that are read as one, which the device makes where it can.
+join_queries()
+{
+	cat <<-'S'
+		select count(*), sum(a.v), sum(b.price) from T a join T b on a.id = b.id where b.k < 7
+		select b.k, count(*), sum(a.v) from T a join T b on a.nn = b.id where b.id between 3 and 900 group by b.k
+		select count(*), sum(a.v) from T a where exists (select from T b where b.id = a.v and b.k = 5)
+		select count(*) from T a left join T b on a.v = b.id and b.w = 'word3' where b.id is null
+		select a.w, b.d, count(*) from T a join T b on a.nn = b.id where a.k = 3 and b.id < 50 group by a.w, b.d
+		select count(*), sum(a.v) from T a join (select k, max(v) as most from T group by k having count(*) > 1000) b on a.k = b.k and a.v = b.most
+	S
+}
+
 # Every query over tables that are read as one, on the device.
 tables_as_one()
 {
@@ -108,15 +129,15 @@ tables_as_one()
 	while IFS= read -r q; do
 		[ -n "$q" ] || continue
 		n=$((n + 1))
-		if [ "$(psql -XAtq -c "set gpucol.enabled = off" -c "${q//from T/from h}" 2>&1 | LC_ALL=C sort)" != \
-			"$(psql -XAtq -c "set gpucol.engine = cuda" -c "${q//from T/from $table}" 2>&1 | LC_ALL=C sort)" ]; then
+		if [ "$(psql -XAtq -c "set gpucol.enabled = off" -c "$(over "$q" h)" 2>&1 | LC_ALL=C sort)" != \
+			"$(psql -XAtq -c "set gpucol.engine = cuda" -c "$(over "$q" "$table")" 2>&1 | LC_ALL=C sort)" ]; then
 			bad=$((bad + 1))
 			echo "== $table: $q" >> "$OUT/differences.txt"
 		fi
-		psql -XAtq -c "set gpucol.engine = cuda" -c "explain (analyze, costs off, timing off) ${q//from T/from $table}" > "$OUT/explained" 2>&1
+		psql -XAtq -c "set gpucol.engine = cuda" -c "explain (analyze, costs off, timing off) $(over "$q" "$table")" > "$OUT/explained" 2>&1
 		there=$((there + $(grep -c -m 1 'Engine: cuda' "$OUT/explained")))
 		cat "$OUT/explained" >> "$OUT/explain-$table.txt"
-	done < "$OUT/queries"
+	done < <(cat "$OUT/queries"; join_queries)
 	note "queries of $table, heap = cuda" "$((n - bad)) passed, $bad failed"
 	note "queries of $table on the device" "$there of $n; tables resident $(
 		psql -XAtqc "select count(distinct relation) from gpucol.cache where relation::text ~ '^gp[123]'")"
