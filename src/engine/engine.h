@@ -126,16 +126,17 @@ typedef GpucolStatus (*GpucolTakeRows) (void *arg, int thread, uint64_t ordinal,
 
 /*
  * A table that exceeds memory is made in parts, each looked up by all rows before the next is made.
- * A row's bucket is a hash of its key; or, where it does not matter which part has which
- * row, of all its outputs, so that rows of one key may lie in several parts.
+ * A part has the rows whose key has a hash in a range of buckets and, where it does not matter which
+ * part has which row, those of them whose outputs have, so that rows of one key may lie in several.
  */
 #define GPUCOL_PART_BUCKETS		4096
 
 typedef struct GpucolTablePart
 {
-	uint32_t	first;			/* buckets [first, end) */
+	uint32_t	first;			/* buckets of keys [first, end), */
 	uint32_t	end;
-	bool		by_rows;
+	uint32_t	first_row;		/* and of rows */
+	uint32_t	end_row;
 } GpucolTablePart;
 
 /* How far a run is with a table: 0 of 1 where it is whole. */

@@ -116,6 +116,7 @@ gpucol_group_part_begins(GpucolExec *exec, GpucolStatus *status)
 	parts = exec->groups;
 	parts->part.first = parts->cuts[parts->at];
 	parts->part.end = parts->cuts[parts->at + 1];
+	parts->part.end_row = GPUCOL_PART_BUCKETS;
 	exec->part = &parts->part;
 	exec->ngroup_parts = Max(exec->ngroup_parts, (int) parts->n);
 	if (!keep_rows(exec))

@@ -190,7 +190,7 @@ note_table(GpucolJoins *joins, int i)
 {
 	GpucolBuild *build = &joins->builds[i];
 	GpucolPipeStep *step = build->step;
-	bool		whole = joins->turns[i].nparts == 1;
+	bool		whole = build->whole;
 
 	step->built = true;
 	step->empty = whole && build->figures.rows == 0 &&
@@ -357,7 +357,10 @@ gpucol_joins_end(GpucolExec *exec)
 		free_lookup(joins, i);
 		joins->builds[i].step->built = false;
 		if (!exec->keeps)
+		{
+			joins->builds[i].width = 0;
 			gpucol_run_forget_rows(&joins->builds[i].exec);
+		}
 	}
 	joins->parted = false;
 	joins->pipe->dry = false;

@@ -22,10 +22,13 @@ typedef struct GpucolBuild
 	GpucolExec	exec;
 	GpucolPipeStep *step;
 
-	/* a table in parts (exec/join_part.c): where each begins, in buckets, and the end */
-	uint32	   *cuts;
-	GpucolTablePart part;		/* that is made */
-	uint32		counted;		/* parts whose rows the figures have */
+	/* a table in parts (exec/join_part.c) */
+	GpucolTablePart *parts;
+	bool		whole;			/* that is made has all rows */
+	bool		by_keys;		/* dealt by keys as far as that goes */
+	uint32		width;			/* buckets of the first of them when it fitted; 0 = not known */
+	uint32		counted;		/* parts whose rows the figures have, */
+	uint64		counted_to;		/* and where the last of these ends */
 
 	/* for EXPLAIN ANALYZE: of the last table, and sums of its probes */
 	GpucolLookupFigures figures;

@@ -10,6 +10,11 @@
  * rows of plans are kept, in work_mem and then in temporary files, so that every turn has
  * the same.
  *
+ * A table that exceeds memory may be made of rows that were joined with other tables.  Where such
+ * a join has the same keys, a part by keys asks for no more of that other table than the same
+ * buckets, so that both are made in as many parts as one of them needs, not each anew for each
+ * part of the other.
+ *
  * A part that still does not fit, since many rows have one key, or too many parts have the
  * node fall back; once rows have been delivered it is made all the same.
  *
@@ -22,6 +27,7 @@
 
 #define MOST_PARTS	128			/* of a table */
 #define MOST_TURNS	256			/* of a run */
+#define MOST_HALVED	32			/* parts that are halved together, where keys may be unlike */
 
 /* Does it not matter which part has which row?  Then rows of one key may be dealt to several. */
 static bool
@@ -45,88 +51,147 @@ count_turns(const GpucolJoins *joins, int table, uint32 nparts)
 	return turns;
 }
 
-/* Halve the part of a table that is its turn, and those behind it: parts are the CPU engine's. */
+/* Are the keys of a table of a pipe the keys of what is made of the pipe's rows, of the same form? */
+static bool
+keys_are_alike(const GpucolPipeStep *made, const GpucolPipeStep *step)
+{
+	return made->inner_keys != NIL && equal(made->inner_keys, step->outer_keys) &&
+		equal(made->classes, step->classes) && !list_member_int(step->classes, GPUCOL_CLASS_D) &&
+		(step->kind == GPUCOL_JOIN_INNER || step->kind == GPUCOL_JOIN_LEFT ||
+		 step->kind == GPUCOL_JOIN_SEMI || step->kind == GPUCOL_JOIN_ANTI);
+}
+
+/*
+ * Does a part of a table, dealt by keys, ask for a part of another that its rows were joined with?  Not
+ * where they are joined with one whose own rows show whether they were found.
+ */
+static bool
+asks_for_parts(const GpucolPipeStep *made, const GpucolPipeStep *of)
+{
+	bool		alike = false;
+	ListCell   *lc;
+
+	foreach(lc, made->build->steps)
+	{
+		const GpucolPipeStep *step = lfirst(lc);
+
+		if (gpucol_pipe_step_has_tail(step))
+			return false;
+		alike |= (of == NULL || of == step) && keys_are_alike(made, step);
+	}
+	return alike;
+}
+
+/* The part of a table that the rows can find that a run is for. */
+static GpucolTablePart
+wanted_part(const GpucolExec *exec, const GpucolBuild *build)
+{
+	GpucolTablePart part = {.end = GPUCOL_PART_BUCKETS,.end_row = GPUCOL_PART_BUCKETS};
+
+	if (exec->kind == GPUCOL_PROGRAM_BUILD && exec->part != NULL &&
+		asks_for_parts(((const GpucolBuild *) exec)->step, build->step))
+	{
+		part.first = exec->part->first;
+		part.end = exec->part->end;
+	}
+	return part;
+}
+
+/* Is a part to be cut by keys, or else by rows? */
+static bool
+is_cut_by_keys(const GpucolBuild *build, const GpucolTablePart *part)
+{
+	return build->by_keys && (part->end - part->first > 1 || !any_part_will_do(build->step));
+}
+
+/* Cut a part into n, if it has as many buckets. */
+static void
+cut_part(const GpucolBuild *build, GpucolTablePart part, uint32 n, GpucolTablePart *to)
+{
+	bool		keys = is_cut_by_keys(build, &part);
+	uint32		first = keys ? part.first : part.first_row;
+	uint32		width = (keys ? part.end : part.end_row) - first;
+
+	for (uint32 i = 0; i < n; i++)
+	{
+		uint32		low = first + (uint32) ((uint64) width * i / n);
+		uint32		high = first + (uint32) ((uint64) width * (i + 1) / n);
+
+		to[i] = part;
+		*(keys ? &to[i].first : &to[i].first_row) = low;
+		*(keys ? &to[i].end : &to[i].end_row) = high;
+	}
+}
+
+/* May a table have so many parts? */
+static bool
+may_have_parts(const GpucolJoins *joins, int table, uint32 nparts)
+{
+	const GpucolPipeStep *step = joins->builds[table].step;
+
+	return nparts <= MOST_PARTS && count_turns(joins, table, nparts) <= MOST_TURNS &&
+		(step->outer_keys != NIL || any_part_will_do(step));
+}
+
+/*
+ * Halve the part of a table that is its turn, and those behind it unless there are many, of which one
+ * key may have most rows: parts are the CPU engine's.
+ */
 static bool
 halve_parts(GpucolExec *exec, int table)
 {
 	GpucolJoins *joins = exec->joins;
 	GpucolBuild *build = &joins->builds[table];
 	GpucolTurn *turn = &joins->turns[table];
-	uint32		nparts = turn->part + 2 * (turn->nparts - turn->part);
-	uint32	   *cuts;
+	bool		one = build->by_keys && any_part_will_do(build->step) && turn->nparts >= MOST_HALVED;
+	uint32		halved = one ? 1 : turn->nparts - turn->part;
+	uint32		nparts = turn->nparts + halved;
+	GpucolTablePart *parts;
 
-	if (nparts > MOST_PARTS || count_turns(joins, table, nparts) > MOST_TURNS ||
-		(build->step->outer_keys == NIL && !any_part_will_do(build->step)))
+	if (!may_have_parts(joins, table, nparts))
 		return false;
-	cuts = MemoryContextAlloc(exec->node->ss.ps.state->es_query_cxt,
-							  (nparts + 1) * sizeof(uint32));
-	for (uint32 p = 0, at = 0; p <= turn->nparts; p++)
+	parts = MemoryContextAlloc(exec->node->ss.ps.state->es_query_cxt, nparts * sizeof(GpucolTablePart));
+	for (uint32 p = 0, at = 0; p < turn->nparts; p++)
 	{
-		cuts[at++] = build->cuts[p];
-		if (p >= turn->part && p < turn->nparts)
-			cuts[at++] = (build->cuts[p] + build->cuts[p + 1]) / 2;
+		uint32		n = p >= turn->part && p < turn->part + halved ? 2 : 1;
+
+		cut_part(build, build->parts[p], n, &parts[at]);
+		at += n;
 	}
-	pfree(build->cuts);
-	build->cuts = cuts;
+	pfree(build->parts);
+	build->parts = parts;
 	turn->nparts = nparts;
-	build->exec.cpu_only = true;
 	return true;
 }
 
-/* Begin with a table as a whole. */
-static void
-begin_whole(GpucolExec *exec, GpucolBuild *build)
+/* In how many parts would tables be made that a part of this one asks for parts of, were they alone? */
+static uint32
+count_parts_below(const GpucolBuild *build)
 {
-	if (build->cuts != NULL)
-		pfree(build->cuts);
-	build->cuts = MemoryContextAlloc(exec->node->ss.ps.state->es_query_cxt, 2 * sizeof(uint32));
-	build->cuts[0] = 0;
-	build->cuts[1] = GPUCOL_PART_BUCKETS;
-	build->counted = 0;
-	memset(&build->figures, 0, sizeof(build->figures));
+	const GpucolJoins *joins = build->exec.joins;
+	uint32		most = 1;
+
+	for (int i = 0; i < joins->nsteps; i++)
+	{
+		if (joins->builds[i].width > 0 && asks_for_parts(build->step, joins->builds[i].step))
+			most = Max(most, GPUCOL_PART_BUCKETS / joins->builds[i].width);
+	}
+	return most;
 }
 
-/* Add the figures of the part just made. */
-static void
-count_part(const GpucolJoins *joins, int table)
-{
-	GpucolBuild *build = &joins->builds[table];
-	GpucolLookupFigures figures;
-
-	joins->engines[table] = build->exec.engine;
-	joins->engines[table]->lookup_figures(joins->lookups[table], &figures);
-	if (joins->turns[table].part < build->counted)
-		return;
-	figures.rows += build->figures.rows;
-	figures.bytes = Max(figures.bytes, build->figures.bytes);
-	build->figures = figures;
-	build->counted = joins->turns[table].part + 1;
-}
-
-/* May the node no longer fall back? */
+/* Halve what did not fit, a whole table until it has as many parts as what its rows are joined with. */
 static bool
-is_final(const GpucolExec *exec)
+make_smaller(GpucolExec *exec, int table)
 {
-	return exec->unlimited || (exec->emitted && !exec->withholds);
-}
+	const GpucolTurn *turn = &exec->joins->turns[table];
+	bool		whole = turn->nparts == 1;
+	uint32		wanted = count_parts_below(&exec->joins->builds[table]);
 
-/* Make the part that is a table's turn. */
-static GpucolStatus
-make_part(GpucolExec *exec, int table, bool wanted)
-{
-	GpucolJoins *joins = exec->joins;
-	GpucolBuild *build = &joins->builds[table];
-	const GpucolTurn *turn = &joins->turns[table];
-	Size		left = gpucol_budget_left(build->exec.budget);
-
-	build->part.first = build->cuts[turn->part];
-	build->part.end = build->cuts[turn->part + 1];
-	build->part.by_rows = any_part_will_do(build->step);
-	build->exec.part = turn->nparts > 1 ? &build->part : NULL;
-	/* leave something for later tables, and for what becomes of the rows */
-	build->exec.most = turn->nparts > 1 ? left / 2 : left - left / 8;
-	build->exec.joins->pipe->dry = !wanted;
-	return gpucol_run_build(&build->exec, &joins->lookups[table]);
+	if (!halve_parts(exec, table))
+		return false;
+	while (whole && turn->nparts < wanted && halve_parts(exec, table))
+		;
+	return true;
 }
 
 /*
@@ -141,6 +206,111 @@ gpucol_join_keep_rows(GpucolExec *exec)
 }
 
 /*
+ * Begin with all that is wanted of a table, in parts as large as the first that fitted when it was made
+ * before.
+ */
+static void
+begin_table(GpucolExec *exec, int table)
+{
+	GpucolJoins *joins = exec->joins;
+	GpucolBuild *build = &joins->builds[table];
+	GpucolTablePart all = wanted_part(exec, build);
+	uint32		nparts = 1;
+
+	build->by_keys = !any_part_will_do(build->step) || asks_for_parts(build->step, NULL);
+	if (build->width > 0)
+		nparts = ((is_cut_by_keys(build, &all) ? all.end - all.first : GPUCOL_PART_BUCKETS) +
+				  build->width - 1) / build->width;
+	if (!may_have_parts(joins, table, nparts))
+		nparts = 1;
+	if (build->parts != NULL)
+		pfree(build->parts);
+	build->parts = MemoryContextAlloc(exec->node->ss.ps.state->es_query_cxt,
+									  nparts * sizeof(GpucolTablePart));
+	cut_part(build, all, nparts, build->parts);
+	joins->turns[table].nparts = nparts;
+	if (nparts > 1)
+		keep_rows(&build->exec);
+	if (all.first > 0)
+		return;
+	build->counted = 0;
+	build->counted_to = 0;
+	memset(&build->figures, 0, sizeof(build->figures));
+}
+
+/* Where a part begins, or ends, among those of its table. */
+static uint64
+part_place(uint32 bucket, uint32 row)
+{
+	return (uint64) bucket * GPUCOL_PART_BUCKETS + row;
+}
+
+/* Add the figures of the part just made. */
+static void
+count_part(const GpucolJoins *joins, int table)
+{
+	GpucolBuild *build = &joins->builds[table];
+	const GpucolTablePart *part = &build->parts[joins->turns[table].part];
+	GpucolLookupFigures figures;
+
+	joins->engines[table] = build->exec.engine;
+	joins->engines[table]->lookup_figures(joins->lookups[table], &figures);
+	if (part_place(part->first, part->first_row) < build->counted_to)
+		return;
+	figures.rows += build->figures.rows;
+	figures.bytes = Max(figures.bytes, build->figures.bytes);
+	build->figures = figures;
+	build->counted++;
+	build->counted_to = part->end_row == GPUCOL_PART_BUCKETS ? part_place(part->end, 0) :
+		part_place(part->first, part->end_row);
+}
+
+/* Note how much of a table fitted, where nothing else had been made beside it. */
+static void
+note_width(const GpucolJoins *joins, int table)
+{
+	GpucolBuild *build = &joins->builds[table];
+	const GpucolTablePart *part = &build->parts[0];
+
+	if (joins->turns[table].part == 0 && joins->turns[table].nparts > 1)
+		build->width = build->by_keys ? part->end - part->first : part->end_row - part->first_row;
+}
+
+/* May the node no longer fall back? */
+static bool
+is_final(const GpucolExec *exec)
+{
+	return exec->unlimited || (exec->emitted && !exec->withholds);
+}
+
+/* Does a part have all rows? */
+static bool
+is_whole(const GpucolTablePart *part)
+{
+	return part->end - part->first == GPUCOL_PART_BUCKETS &&
+		part->end_row - part->first_row == GPUCOL_PART_BUCKETS;
+}
+
+/* Make the part that is a table's turn. */
+static GpucolStatus
+make_part(GpucolExec *exec, int table, bool wanted)
+{
+	GpucolJoins *joins = exec->joins;
+	GpucolBuild *build = &joins->builds[table];
+	const GpucolTurn *turn = &joins->turns[table];
+	const GpucolTablePart *part = &build->parts[turn->part];
+	Size		left = gpucol_budget_left(build->exec.budget);
+
+	build->whole = is_whole(part);
+	build->exec.part = build->whole ? NULL : part;
+	build->exec.cpu_only |= !build->whole;
+	/* leave something for later tables, and for what becomes of the rows */
+	build->exec.most = turn->nparts > 1 ? left / 2 : left - left / 8;
+	build->exec.joins->pipe->dry = !wanted;
+	return gpucol_run_build(&build->exec, &joins->lookups[table]);
+}
+
+/*
  * Make a table, or the part of it that is its turn.
  */
 GpucolStatus
@@ -151,12 +321,12 @@ gpucol_join_part_build(GpucolExec *exec, int table, bool wanted)
 	GpucolStatus status;
 
 	if (joins->turns[table].nparts == 1)
-		begin_whole(exec, build);
+		begin_table(exec, table);
 	build->exec.unlimited = false;
 	while ((status = make_part(exec, table, wanted)) == GPUCOL_OUT_OF_MEMORY &&
 		   !build->exec.unlimited)
 	{
-		if (!halve_parts(exec, table))
+		if (!make_smaller(exec, table))
 		{
 			if (!is_final(exec))
 				break;
@@ -167,7 +337,10 @@ gpucol_join_part_build(GpucolExec *exec, int table, bool wanted)
 		build->exec.fallback = NULL;
 	}
 	if (status == GPUCOL_OK)
+	{
 		count_part(joins, table);
+		note_width(joins, table);
+	}
 	/* also of a run that failed, since the node may begin again with fewer groups */
 	gpucol_run_end(&build->exec);
 	return status;

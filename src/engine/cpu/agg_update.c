@@ -637,8 +637,9 @@ keep_part(GpucolCpuWorker *worker)
 {
 	const GpucolRun *run = worker->run;
 	uint16_t	at[GPUCOL_SELECT_ROOM];
-	uint32_t	n = gpucol_cpu_part_keep(worker, run->code.keys, run->program->nkeys, run->join.part,
-										 at, gpucol_select_all(worker->nsel, at));
+	uint32_t	n = gpucol_cpu_part_keep(worker, run->code.keys, run->program->nkeys,
+										 run->join.part->first, run->join.part->end, at,
+										 gpucol_select_all(worker->nsel, at));
 
 	keep_rows(worker, at, n);
 }

@@ -322,6 +322,7 @@ static uint32_t
 list_rows(GpucolCpuWorker *worker, uint16_t *at)
 {
 	const GpucolRun *run = worker->run;
+	const GpucolTablePart *part = run->join.part;
 	bool		keep = (run->program->flags & GPUCOL_PROGRAM_KEEP_NULL_KEYS) != 0;
 	uint8_t		drop[GPUCOL_VECTOR_VALUES] = {0};
 	uint32_t	n = 0;
@@ -342,9 +343,12 @@ list_rows(GpucolCpuWorker *worker, uint16_t *at)
 	}
 	worker->built->has_null |= any;
 	worker->built->has_rows |= n > 0;
-	return run->join.part == NULL ? n :
-		gpucol_cpu_part_keep(worker, run->code.keys, run->join.part->by_rows ? run->program->nkeys :
-							 run->program->njoin_keys, run->join.part, at, n);
+	if (part == NULL)
+		return n;
+	n = gpucol_cpu_part_keep(worker, run->code.keys, run->program->njoin_keys, part->first, part->end,
+							 at, n);
+	return gpucol_cpu_part_keep(worker, run->code.keys, run->program->nkeys, part->first_row,
+								part->end_row, at, n);
 }
 
 GpucolStatus

@@ -75,10 +75,10 @@ extern GpucolStatus gpucol_cpu_build_rows(GpucolCpuWorker *worker,
 
 /*
  * engine/cpu/part.c: of n entries at[] of the selected rows leave those whose bucket, by some
- * registers, is in a part; returns their number.
+ * registers, is in [first, end); returns their number.
  */
 extern uint32_t gpucol_cpu_part_keep(const GpucolCpuWorker *worker, const uint16_t *regs, int nregs,
-									 const GpucolTablePart *part, uint16_t *at, uint32_t n);
+									 uint32_t first, uint32_t end, uint16_t *at, uint32_t n);
 
 /* engine/cpu/lookup_build.c: make the table of the rows. */
 extern GpucolStatus gpucol_lookup_build(GpucolRun *run);

@@ -38,11 +38,13 @@ value_word(const GpucolCpuReg *reg, uint32_t j)
 
 uint32_t
 gpucol_cpu_part_keep(const GpucolCpuWorker *worker, const uint16_t *regs, int nregs,
-					 const GpucolTablePart *part, uint16_t *at, uint32_t n)
+					 uint32_t first, uint32_t end, uint16_t *at, uint32_t n)
 {
 	uint64_t	hashes[GPUCOL_VECTOR_VALUES];
 	uint32_t	kept = 0;
 
+	if (end - first == GPUCOL_PART_BUCKETS)
+		return n;
 	memset(hashes, 0, sizeof(uint64_t) * n);
 	for (int k = 0; k < nregs; k++)
 	{
@@ -57,7 +59,7 @@ gpucol_cpu_part_keep(const GpucolCpuWorker *worker, const uint16_t *regs, int nr
 		uint64_t	bucket = gpucol_lookup_hash(hashes[i]) % GPUCOL_PART_BUCKETS;
 
 		at[kept] = at[i];
-		kept += bucket >= part->first && bucket < part->end;
+		kept += bucket >= first && bucket < end;
 	}
 	return kept;
 }

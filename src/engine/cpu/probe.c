@@ -364,7 +364,10 @@ uint32_t
 gpucol_cpu_probe_of_part(const GpucolCpuWorker *worker, const GpucolCpuProbe *probe,
 						 uint16_t *at, uint32_t n)
 {
-	return gpucol_cpu_part_keep(worker, probe->keys, probe->table->nkeys, &probe->table->part, at, n);
+	const GpucolTablePart *part = &probe->table->part;
+
+	return gpucol_cpu_part_keep(worker, probe->keys, probe->table->nkeys, part->first, part->end, at,
+								n);
 }
 
 /* Drop the rows that keys tell not to be handed on; match[] becomes that of the others. */
