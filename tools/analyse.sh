@@ -4,13 +4,15 @@
 # Each file is analysed once and again only when it or a header changed.  A finding
 # is a line of the analyser (FILE:LINE: message).  Those that tools/analyse.known
 # explains are left out; the others are shown, and the exit status is 1.  An
-# explanation that no finding needs any more is shown, too.
+# explanation that no finding needs any more is shown, too.  A file that takes an analyser
+# longer than LIMIT seconds (900 unless told) is a finding as well.
 
 . "$(dirname "$0")/common.sh"
 find_postgres || { "$(dirname "$0")/setup.sh" && find_postgres; } || exit 1
 
 KNOWN=$ROOT/tools/analyse.known
 OUT=$ROOT/build/analyse
+LIMIT=${LIMIT:-900}
 # With PostgreSQL's assertions, which tell the analysers what holds.
 FLAGS=(-std=gnu11 -O1 -DUSE_ASSERT_CHECKING=1 -D_GNU_SOURCE -I"$ROOT/src" -isystem "$("$PG_CONFIG" --includedir-server)")
 # Checkers that judge style, or that know nothing of PostgreSQL's memory contexts.
@@ -18,7 +20,7 @@ GCC_OFF=(-Wno-analyzer-malloc-leak -Wno-analyzer-file-leak -Wno-analyzer-too-com
 
 analyse_clang()
 {
-	clang --analyze --analyzer-output text -Xclang -analyzer-config -Xclang suppress-c++-stdlib=true \
+	timeout "$LIMIT" clang --analyze --analyzer-output text -Xclang -analyzer-config -Xclang suppress-c++-stdlib=true \
 		"${FLAGS[@]}" -o /dev/null "$1" 2>&1
 }
 
@@ -26,7 +28,7 @@ analyse_clang()
 analyse_gcc()
 {
 	[[ "$1" == */kernel/bitpack_*.c ]] && return
-	gcc -fanalyzer -fdiagnostics-plain-output "${GCC_OFF[@]}" "${FLAGS[@]}" -c -o /dev/null "$1" 2>&1
+	timeout "$LIMIT" gcc -fanalyzer -fdiagnostics-plain-output "${GCC_OFF[@]}" "${FLAGS[@]}" -c -o /dev/null "$1" 2>&1
 }
 
 # analyse TOOL FILE: into a file of its own, unless that is newer than all sources.
@@ -36,7 +38,10 @@ analyse()
 
 	[ "$out" -nt "$file" ] && [ -z "$(find "$ROOT/src" -name '*.h' -newer "$out" -print -quit)" ] && return
 	echo "# $file" >"$out.new"
-	"analyse_$tool" "$ROOT/$file" >>"$out.new" || echo "$file: error: $tool could not analyse it" >>"$out.new"
+	"analyse_$tool" "$ROOT/$file" >>"$out.new" || case $? in
+		124) echo "$file: error: $tool did not end within $LIMIT s" >>"$out.new" ;;
+		*) echo "$file: error: $tool could not analyse it" >>"$out.new" ;;
+	esac
 	mv "$out.new" "$out"
 }
 
