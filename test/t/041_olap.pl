@@ -1,9 +1,9 @@
-# 041_olap.pl: the Star Schema Benchmark's 13 queries, TPC-H's 22, ClickBench's 43, those of data mining and 201 of
-# analysts over a table of all common types (test/olap) answer
+# 041_olap.pl: the Star Schema Benchmark's 13 queries, TPC-H's 22, ClickBench's 43, those of data mining, 201 of
+# analysts over a table of all common types and 162 over TPC-H's tables and a small star (test/olap) answer
 # over gpucol tables what they answer over heap tables: without and with primary keys, in
 # several threads, in little memory, and after some rows were deleted, changed and added.
 #
-# What of PostgreSQL's nodes is left in their plans is printed.  GPUCOL_OLAP names some of the five.
+# What of PostgreSQL's nodes is left in their plans is printed.  GPUCOL_OLAP names some of the six.
 use strict;
 use warnings;
 use utf8;
@@ -14,10 +14,13 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 
 my %SCALE = (ssb => $ENV{GPUCOL_SSB_SCALE} || 0.02, tpch => $ENV{GPUCOL_TPCH_SCALE} || 0.01,
-	hits => $ENV{GPUCOL_HITS_SCALE} || 0.01, mining => $ENV{GPUCOL_MINING_SCALE} || 0.005, analyst => $ENV{GPUCOL_ANALYST_SCALE} || 0.006);
+	hits => $ENV{GPUCOL_HITS_SCALE} || 0.01, mining => $ENV{GPUCOL_MINING_SCALE} || 0.005, analyst => $ENV{GPUCOL_ANALYST_SCALE} || 0.006, adhoc => $ENV{GPUCOL_ADHOC_SCALE} || 0.002);
 
 # How many queries at least are gpucol's alone, whose small tables may be read by others.
-my %WHOLE = (ssb => 13, tpch => 10, hits => 42, mining => 15, analyst => 180);
+my %WHOLE = (ssb => 13, tpch => 10, hits => 42, mining => 15, analyst => 180, adhoc => 120);
+
+# Whose tables a benchmark reads beside its own.
+my %BESIDE = (adhoc => ['tpch']);
 my $node = new_server('olap', "datestyle = 'ISO'", 'shared_buffers = 256MB', 'max_wal_size = 2GB',
 	'autovacuum = off', 'jit = off', 'work_mem = 64MB');
 
@@ -48,8 +51,11 @@ sub load
 	my ($benchmark) = @_;
 
 	$node->safe_psql('postgres', "CREATE SCHEMA heap_$benchmark; CREATE SCHEMA gpucol_$benchmark");
-	in_schema('heap', $benchmark, file("${benchmark}_tables") . file("${benchmark}_rows", $SCALE{$benchmark}));
-	in_schema('gpucol', $benchmark, file("${benchmark}_tables"));
+	for (@{ $BESIDE{$benchmark} // [] }, $benchmark)
+	{
+		in_schema('heap', $benchmark, file("${_}_tables") . file("${_}_rows", $SCALE{$_}));
+		in_schema('gpucol', $benchmark, file("${_}_tables"));
+	}
 	my @tables = split /\n/, $node->safe_psql('postgres',
 		"SELECT relname FROM pg_class WHERE relnamespace = 'gpucol_$benchmark'::regnamespace AND relkind = 'r'");
 	in_schema('gpucol', $benchmark, join '', map { "INSERT INTO $_ SELECT * FROM heap_$benchmark.$_;\n" } @tables);
@@ -115,15 +121,19 @@ my %changes = (
 	  . "UPDATE documents SET tags = tags || 'added'::text, phrase = body WHERE id % 60 = 5; DELETE FROM documents WHERE id % 60 = 6; "
 	  . 'INSERT INTO views SELECT * FROM views WHERE visitor < 50; UPDATE readings SET v = NULL WHERE sensor = 3; DELETE FROM baskets WHERE basket % 30 = 2',
 	analyst => "DELETE FROM events WHERE id % 50 = 7; UPDATE events SET q = q * 1.5, n = -n, t = NULL, i = i + 1 WHERE id % 60 = 3; "
-	  . "INSERT INTO events SELECT id + 1000000, s, i, b, p, n + 0.0001, q, r, f, bo, d, ts, tz, tm, iv, u, t, v, c, g, ip, j, a, ta, e, y, m FROM events WHERE id < 50");
+	  . "INSERT INTO events SELECT id + 1000000, s, i, b, p, n + 0.0001, q, r, f, bo, d, ts, tz, tm, iv, u, t, v, c, g, ip, j, a, ta, e, y, m FROM events WHERE id < 50",
+	adhoc => "DELETE FROM sale WHERE sale % 60 = 7; UPDATE sale SET amount = amount + 1, store = 'S001' WHERE sale % 70 = 3; UPDATE item SET category = NULL WHERE sku LIKE '%7'; "
+	  . 'INSERT INTO sale_before SELECT * FROM sale WHERE sale % 100 = 1; DELETE FROM client WHERE client % 40 = 2; DELETE FROM refund WHERE sale % 9 = 4; DELETE FROM lineitem WHERE l_orderkey % 97 = 3');
 
 $node->safe_psql('postgres', file('draw') . file('nations') . file('hits_words'));
-my %keys = (analyst => 'CREATE INDEX ON events (id);', hits => 'CREATE INDEX ON hits (CounterID, EventDate);', mining => 'CREATE INDEX ON points (id); CREATE INDEX ON readings (sensor, t);');
-for my $benchmark (split / /, $ENV{GPUCOL_OLAP} // 'ssb tpch hits mining analyst')
+my %keys = (analyst => 'CREATE INDEX ON events (id);', hits => 'CREATE INDEX ON hits (CounterID, EventDate);', mining => 'CREATE INDEX ON points (id); CREATE INDEX ON readings (sensor, t);',
+	adhoc => file('tpch_keys') . join('', map { "CREATE INDEX ON $_;" } 'sale (sale)', 'sale (store, channel)', 'sale (sku)', 'sale (client)',
+		'sale_before (store, channel)', 'sale_before (sku)', 'sale_before (client)', 'client (client)', 'item (sku)', 'refund (sale)', 'orders (o_custkey)'));
+for my $benchmark (split / /, $ENV{GPUCOL_OLAP} // 'ssb tpch hits mining analyst adhoc')
 {
 	my $heap = {};
 	my $keys = $keys{$benchmark} // file("${benchmark}_keys");
-	my $indexes = $benchmark eq 'tpch' ? 'CREATE INDEX ON lineitem (l_partkey, l_suppkey);' : '';
+	my $indexes = $benchmark =~ /^(?:tpch|adhoc)$/ ? 'CREATE INDEX ON lineitem (l_partkey, l_suppkey);' : '';
 
 	load($benchmark);
 	in_schema('heap', $benchmark, $keys . $indexes);	# so that the oracle is quick
