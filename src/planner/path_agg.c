@@ -763,7 +763,8 @@ open_grouping(Grouping *g, PlannerInfo *root, RelOptInfo *rel)
 		return decline(g, "TABLESAMPLE");
 	if (!bms_is_empty(rel->lateral_relids))
 		return decline(g, "it refers to other tables laterally");
-	return true;
+	reason = gpucol_path_scan_serializable(rel);
+	return reason == NULL || decline(g, reason);
 }
 
 /* Lower and add. */

@@ -10,6 +10,7 @@
 
 #include "access/sysattr.h"
 #include "access/table.h"
+#include "access/xact.h"
 #include "nodes/extensible.h"
 #include "optimizer/cost.h"
 #include "optimizer/optimizer.h"
@@ -98,6 +99,34 @@ count_columns(RelOptInfo *rel, Bitmapset *attnos)
 }
 
 /*
+ * Does an index find the rows of a table sooner than a sequential scan?  Who is SERIALIZABLE and writes
+ * leaves them to it: it locks the rows and pages that it reads, an engine all of the table, and others that
+ * write to this would fail.
+ */
+const char *
+gpucol_path_scan_serializable(const RelOptInfo *rel)
+{
+	ListCell   *lc;
+
+	if (!IsolationIsSerializable() || XactReadOnly || gpucol_pushdown == GPUCOL_PUSHDOWN_REQUIRE)
+		return NULL;
+	foreach(lc, rel->pathlist)
+	{
+		const Path *path = lfirst(lc);
+
+		/* they are in the order of their costs */
+		if (path->param_info != NULL)
+			continue;
+		if (path->pathtype == T_SeqScan)
+			return NULL;
+		if (path->pathtype == T_BitmapHeapScan ||
+			(IsA(path, IndexPath) && ((const IndexPath *) path)->indexclauses != NIL))
+			return "SERIALIZABLE: an index finds the rows, and locks these alone";
+	}
+	return NULL;
+}
+
+/*
  * Why the table cannot be scanned by an engine here; or NULL, and the columns that
  * are needed.
  */
@@ -118,7 +147,7 @@ decline_reason(PlannerInfo *root, RelOptInfo *rel, RangeTblEntry *rte,
 	*attnos = needed_columns(rel);
 	if (unsupported_column(*attnos) != 0)
 		return "a system column other than ctid and tableoid is used";
-	return NULL;
+	return gpucol_path_scan_serializable(rel);
 }
 
 /* A path without costs. */

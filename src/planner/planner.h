@@ -36,6 +36,9 @@ extern void gpucol_path_scan_init(void);
 extern void gpucol_path_scan_add(PlannerInfo *root, RelOptInfo *rel,
 								 RangeTblEntry *rte);
 
+/* ... why a serializable transaction leaves a table to an index, or NULL */
+extern const char *gpucol_path_scan_serializable(const RelOptInfo *rel);
+
 extern Plan *gpucol_path_scan_plan(PlannerInfo *root, RelOptInfo *rel,
 								   CustomPath *path, List *tlist, List *clauses,
 								   List *custom_plans);
