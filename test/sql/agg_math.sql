@@ -53,4 +53,9 @@ SELECT count(*) FROM packed WHERE ln(f) < 1;
 SELECT count(*) FROM packed WHERE CASE WHEN f > 0 THEN sqrt(f) < 2 END;
 EXPLAIN (COSTS OFF) SELECT floor(ln(abs(f) + 1)), sum(sqrt(abs(f))), bit_and(i & 7) FROM packed WHERE sin(f) > 0.5 AND i & 4 = 4 GROUP BY 1;
 RESET gpucol.pushdown;
+-- sums of finite values that are not finite, in one group and in some, within a vector and across vectors
+SELECT differ(q) FROM unnest(ARRAY['SELECT sum(f * 1e306) FROM packed WHERE f BETWEEN 50 AND 1e300', 'SELECT id % 3 AS k, sum(f * 1e306) FROM packed WHERE f BETWEEN 50 AND 1e300 GROUP BY 1',
+	'SELECT sum(1e308::float8) FROM packed WHERE id % 1024 = 7', 'SELECT id % 1024 AS k, sum(1e308::float8) FROM packed GROUP BY 1', 'SELECT avg(f * 1e306) FROM packed WHERE f BETWEEN 50 AND 1e300',
+	'SELECT sum(CASE WHEN id = 1 THEN ''Infinity'' ELSE 1e308 END::float8) FROM packed', 'SELECT sum(CASE WHEN id = 1 THEN ''NaN'' ELSE 1e308 END::float8) FROM packed',
+	'SELECT sum(CASE WHEN id = 3 THEN ''Infinity'' ELSE 1e308 END::float8) FROM packed']) q WHERE differ(q) IS NOT NULL;
 DROP SCHEMA agg_math CASCADE;

@@ -79,7 +79,11 @@ gpucol_cpu_float_finite(double x)
 	return fabs(x) <= 1.7976931348623157e308;
 }
 
-/* Add to a compensated sum; what the addition loses is exact (Knuth's TwoSum). */
+/*
+ * Add to a compensated sum; what the addition loses is exact (Knuth's TwoSum).  Of what is not
+ * finite the first counts, as in PostgreSQL: a value that is infinite or NaN (NaN is lost), after
+ * which nothing overflows, or an overflow (infinity is lost), an error.
+ */
 GPUCOL_CPU_INLINE void
 gpucol_cpu_float_add(GpucolCpuFloatSum *state, double x)
 {
@@ -88,10 +92,8 @@ gpucol_cpu_float_add(GpucolCpuFloatSum *state, double x)
 
 	if (__builtin_expect(!gpucol_cpu_float_finite(sum), 0))
 	{
-		if (!gpucol_cpu_float_finite(x))
-			state->lost = NAN;
-		else if (gpucol_cpu_float_finite(state->sum))
-			state->lost = INFINITY;
+		if (gpucol_cpu_float_finite(state->sum))
+			state->lost = gpucol_cpu_float_finite(x) ? INFINITY : NAN;
 	}
 	else
 		state->lost += (state->sum - (sum - part)) + (x - part);

@@ -15,13 +15,13 @@
 void
 gpucol_cpu_float_merge(GpucolCpuFloatSum *a, const GpucolCpuFloatSum *b)
 {
+	bool		finite = gpucol_cpu_float_finite(a->sum);
+
 	gpucol_cpu_float_add(a, b->sum);
-	if (isnan(b->lost))
-		a->lost = NAN;
-	else if (isinf(b->lost))
-		a->lost = isnan(a->lost) ? a->lost : INFINITY;
-	else
+	if (gpucol_cpu_float_finite(b->sum))
 		a->lost += b->lost;
+	else if (finite)
+		a->lost = b->lost;
 }
 
 /* Sum of n finite values in LANES interleaved sums, merged in order. */
