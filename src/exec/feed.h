@@ -11,6 +11,7 @@
 
 #include "exec/result.h"
 #include "exec/run.h"
+#include "service/memory.h"
 
 typedef struct GpucolFeed GpucolFeed;
 
@@ -43,9 +44,12 @@ extern Size gpucol_feed_room(const GpucolFeed *feed, uint64 nrows);
 /* Feed a batch; the current memory context lasts as long as the batch. */
 extern void gpucol_feed_rows(GpucolFeed *feed, const GpucolFeedRows *rows);
 
-/* Bytes that finishing takes; the last row has been fed: `ngroups` in all. */
+/*
+ * Bytes that finishing takes; the last row has been fed: `ngroups` in all.  `meter` counts the
+ * context that the feed is in.
+ */
 extern Size gpucol_feed_finish_room(const GpucolFeed *feed);
-extern void gpucol_feed_finish(GpucolFeed *feed, uint32 ngroups);
+extern void gpucol_feed_finish(GpucolFeed *feed, uint32 ngroups, GpucolMeter *meter);
 
 /* The result of an aggregate, in the current context.  Once for each group. */
 extern Datum gpucol_feed_result(GpucolFeed *feed, int agg, uint32 group, bool *isnull);

@@ -821,7 +821,7 @@ gpucol_regroup_run(GpucolExec *exec, const GpucolGroupPlan *plan)
 		return NULL;
 	add_empty_groups(r);
 	if (r->feed != NULL)
-		gpucol_feed_finish(r->feed, r->table.nitems);
+		gpucol_feed_finish(r->feed, r->table.nitems, &r->meter);
 	return r;
 }
 

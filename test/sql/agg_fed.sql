@@ -47,7 +47,7 @@ FROM unnest(ARRAY['', 'k, ', 'upper(t), ', 'k, yes, ']) keys,
 	'percentile_disc(0.5) WITHIN GROUP (ORDER BY z)', 'percentile_disc(0.5) WITHIN GROUP (ORDER BY m)',
 	'percentile_cont(0.5) WITHIN GROUP (ORDER BY b + a) FILTER (WHERE yes)', 'percentile_disc(0.5) WITHIN GROUP (ORDER BY t)',
 	'percentile_cont(0.5) WITHIN GROUP (ORDER BY v)', 'percentile_disc(0.5) WITHIN GROUP (ORDER BY n)',
-	'percentile_disc(NULL) WITHIN GROUP (ORDER BY b)', 'percentile_cont(NULL::float8[]) WITHIN GROUP (ORDER BY b)',
+	'percentile_disc(NULL::float8) WITHIN GROUP (ORDER BY b)', 'percentile_cont(NULL::float8[]) WITHIN GROUP (ORDER BY b)',
 	'mode() WITHIN GROUP (ORDER BY a), mode() WITHIN GROUP (ORDER BY a DESC)', 'mode() WITHIN GROUP (ORDER BY t)',
 	'mode() WITHIN GROUP (ORDER BY d), mode() WITHIN GROUP (ORDER BY f)', 'mode() WITHIN GROUP (ORDER BY upper(t))',
 	'rank(50) WITHIN GROUP (ORDER BY b), dense_rank(50) WITHIN GROUP (ORDER BY b)', 'cume_dist(7, true) WITHIN GROUP (ORDER BY a, yes)',
@@ -121,6 +121,23 @@ PREPARE again(float8, int) AS SELECT percentile_disc($1) WITHIN GROUP (ORDER BY 
 EXECUTE again(0.5, 5);
 EXECUTE again(1, 9);
 SELECT x, (SELECT array_agg(b ORDER BY id) FROM packed WHERE id < x) FROM generate_series(1, 4) x;
+-- many rows: mostly different at first, then repeated; equal values that look different; orders of several columns; memory for no sort
+CREATE TABLE many (id int, k int, t text, n numeric, v interval, f float8, b int) USING gpucol;
+INSERT INTO many SELECT i, i % 7, CASE WHEN i % 97 > 0 THEN 't' || CASE WHEN i < 20000 THEN i ELSE i % 1000 END END, CASE i % 5 WHEN 0 THEN NULL WHEN 1 THEN 'NaN' ELSE trim_scale((i % 900)::numeric / 8) + CASE WHEN i % 2 = 0 THEN 0.0000 ELSE 0 END END,
+	CASE i % 3 WHEN 0 THEN i % 40 * interval '1 month' ELSE i % 40 * interval '30 days' END, CASE i % 50 WHEN 0 THEN 'NaN' WHEN 1 THEN -0.0 WHEN 2 THEN 0.0 ELSE i % 777 END, i % 31 FROM generate_series(1, 30000) i;
+ANALYZE many;
+SELECT differ(q) FROM unnest(ARRAY['', 'k, ', 'id / 9, ']) keys,
+	unnest(ARRAY['md5(string_agg(DISTINCT t, '',''))', 'md5(string_agg(DISTINCT t, '','' ORDER BY t DESC))', 'array_agg(DISTINCT b ORDER BY b DESC)', 'md5(array_agg(t ORDER BY b DESC, f NULLS FIRST, id)::text)', 'md5(array_agg(id ORDER BY n DESC NULLS LAST, v, id)::text)',
+	'sum(DISTINCT n), array_agg(DISTINCT b)', 'avg(DISTINCT b)', 'sum(DISTINCT b) FILTER (WHERE k > 2), max(t), array_agg(DISTINCT k)', 'count(DISTINCT (k, b)), count(DISTINCT (t, b))', 'mode() WITHIN GROUP (ORDER BY t), mode() WITHIN GROUP (ORDER BY t DESC)', 'mode() WITHIN GROUP (ORDER BY b::numeric)',
+	'percentile_disc(0.3) WITHIN GROUP (ORDER BY t), percentile_disc(0) WITHIN GROUP (ORDER BY t DESC), percentile_disc(1) WITHIN GROUP (ORDER BY t)', 'percentile_disc(0.5) WITHIN GROUP (ORDER BY n) = 0', 'percentile_disc(NULL::float8) WITHIN GROUP (ORDER BY t)',
+	'mode() WITHIN GROUP (ORDER BY v) = interval ''1 day'', percentile_disc(0.7) WITHIN GROUP (ORDER BY v) > interval ''1 day''', 'md5(jsonb_agg(DISTINCT t)::text)', 'md5(array_agg(DISTINCT f + 0.0)::text)']) agg,
+	format('SELECT %s%s FROM many%s', keys, agg, CASE WHEN keys <> '' THEN ' GROUP BY ' || rtrim(keys, ', ') END) q WHERE differ(q) IS NOT NULL;
+SELECT differ('SELECT k, b, md5(string_agg(DISTINCT t, '','')), sum(DISTINCT b) FROM many GROUP BY GROUPING SETS ((k), (b), (k, b), ())');
+SET gpucol.memory_limit = '5MB';
+SELECT differ('SELECT k, md5(array_agg(t ORDER BY b DESC, id)::text), mode() WITHIN GROUP (ORDER BY t) FROM many GROUP BY k');
+SET gpucol.memory_limit = '8MB';
+SELECT differ('SELECT k, md5(array_agg(t ORDER BY b DESC, id)::text), mode() WITHIN GROUP (ORDER BY t), md5(string_agg(DISTINCT t, '','')) FROM many GROUP BY k');
+RESET gpucol.memory_limit;
 DROP OWNED BY agg_fed_user;
 DROP ROLE agg_fed_user;
 DROP SCHEMA agg_fed CASCADE;
