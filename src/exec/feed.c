@@ -102,7 +102,8 @@ gpucol_feed_create(const GpucolGroupPlan *plan, PlanState *parent, TupleDesc des
 	{
 		GpucolFeeder	   *f = &feed->feeders[i];
 
-		f->fed = plan->finals[i].fed;
+		f->final = &plan->finals[i];
+		f->fed = f->final->fed;
 		init_args(feed, f, parent);
 		gpucol_feed_call_init(&f->call, feed->aggstate, f->fed->agg);
 		if (f->fed->sample)
@@ -126,11 +127,11 @@ load_input(const GpucolFeeder *f, const GpucolFeedRows *rows, GpucolFeedInput *i
 {
 	const GpucolResult *result = rows->result;
 	uint32		n = Max(result->nrows, 1);
-	bool		sampled = f->sample != NULL;
+	bool		numbers = f->sample != NULL || f->fed->counts;
 
 	input->values = palloc(Max(f->fed->nargs, 1) * sizeof(Datum *));
 	input->isnull = palloc(Max(f->fed->nargs, 1) * sizeof(bool *));
-	for (int i = 0; i < f->fed->nargs && !sampled; i++)
+	for (int i = 0; i < f->fed->nargs && !numbers; i++)
 	{
 		input->values[i] = palloc(n * sizeof(Datum));
 		input->isnull[i] = palloc(n * sizeof(bool));
@@ -222,7 +223,9 @@ gpucol_feed_room(const GpucolFeed *feed, uint64 nrows)
 
 		if (f->sample != NULL)
 			room += f->first ? gpucol_sample_room(f->sample, nrows) : 0;
-		if (f->sample == NULL && (!f->keeps || f->hashed))
+		else if (f->fed->counts)
+			room += nrows * sizeof(GpucolAggState);
+		else if (!f->keeps || f->hashed)
 			room += nrows * sizeof(GpucolFeedState);
 		if (f->keeps)
 			room += gpucol_kept_room(f, nrows);
@@ -230,10 +233,11 @@ gpucol_feed_room(const GpucolFeed *feed, uint64 nrows)
 	return room;
 }
 
-void
+bool
 gpucol_feed_rows(GpucolFeed *feed, const GpucolFeedRows *rows)
 {
-	GpucolFeedInput	   *inputs = palloc0(Max(feed->n, 1) * sizeof(GpucolFeedInput));
+	bool		ok = true;
+	GpucolFeedInput *inputs = palloc0(Max(feed->n, 1) * sizeof(GpucolFeedInput));
 
 	for (int i = 0; i < feed->n; i++)
 		load_input(&feed->feeders[i], rows, &inputs[i]);
@@ -251,12 +255,15 @@ gpucol_feed_rows(GpucolFeed *feed, const GpucolFeedRows *rows)
 
 		if (f->sample != NULL && f->first)
 			gpucol_sample_rows(f->sample, rows, inputs[i].pass);
+		else if (f->fed->counts)
+			ok &= gpucol_feed_states_rows(feed, f, rows, inputs[i].pass);
 		else if (f->sample == NULL && f->keeps)
 			gpucol_kept_rows(feed, f, rows, &inputs[i]);
 		else if (f->sample == NULL)
 			advance_rows(feed, f, rows, &inputs[i]);
 		CHECK_FOR_INTERRUPTS();
 	}
+	return ok;
 }
 
 /* ------------------------------------------------------------------------
@@ -292,6 +299,8 @@ gpucol_feed_finish(GpucolFeed *feed, uint32 ngroups, GpucolMeter *meter)
 
 		if (f->sample != NULL && f->first)
 			gpucol_sample_finish(f->sample, ngroups);
+		else if (f->fed->counts)
+			gpucol_feed_states_reserve(feed, f, ngroups);
 		else if (f->sample == NULL && f->keeps && !f->hashed)
 			gpucol_kept_finish(f, ngroups, meter);
 		else if (f->sample == NULL)
@@ -319,6 +328,8 @@ gpucol_feed_result(GpucolFeed *feed, int agg, uint32 group, bool *isnull)
 
 	if (f->sample != NULL)
 		return sample_result(feed, f, group, isnull);
+	if (f->fed->counts)
+		return gpucol_feed_states_result(f, group, isnull);
 	if (f->keeps && !f->hashed)
 		return gpucol_kept_aggregate(feed, f, group, isnull);
 	gpucol_feed_call_enter(feed->aggstate, &f->call, feed->states);

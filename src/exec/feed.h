@@ -41,8 +41,8 @@ extern GpucolFeed *gpucol_feed_create(const GpucolGroupPlan *plan, PlanState *pa
 /* Bytes that so many rows may take beside what their values point to. */
 extern Size gpucol_feed_room(const GpucolFeed *feed, uint64 nrows);
 
-/* Feed a batch; the current memory context lasts as long as the batch. */
-extern void gpucol_feed_rows(GpucolFeed *feed, const GpucolFeedRows *rows);
+/* Feed a batch; the current memory context lasts as long as the batch.  False beyond int128. */
+extern bool gpucol_feed_rows(GpucolFeed *feed, const GpucolFeedRows *rows);
 
 /*
  * Bytes that finishing takes; the last row has been fed: `ngroups` in all.  `meter` counts the

@@ -39,6 +39,7 @@ typedef struct GpucolKept
 typedef struct GpucolFeeder
 {
 	const GpucolFed *fed;
+	const GpucolFinal *final;
 	GpucolSample *sample;		/* of numbers; then nothing below matters but `direct` */
 	bool		first;			/* the sample is its own */
 
@@ -65,6 +66,7 @@ typedef struct GpucolFeeder
 	bool		seeking;		/* repeated rows, as they come */
 
 	GpucolFeedState *states;			/* by group, unless it keeps */
+	GpucolAggState *numbers;	/* instead, where fed->counts */
 	uint32		nstates;
 	uint32		room;
 	GpucolKept	kept;
@@ -105,6 +107,14 @@ gpucol_feed_pass_arguments(GpucolFeeder *f, Datum *const *values, bool *const *i
 
 /* feed.c: states for all groups so far */
 extern void gpucol_feed_reserve_states(GpucolFeed *feed, GpucolFeeder *f, uint32 ngroups);
+
+/* ---- feed_state.c: where fed->counts ---- */
+
+extern void gpucol_feed_states_reserve(GpucolFeed *feed, GpucolFeeder *f, uint32 ngroups);
+/* False beyond int128. */
+extern bool gpucol_feed_states_rows(GpucolFeed *feed, GpucolFeeder *f, const GpucolFeedRows *rows,
+									const bool *pass);
+extern Datum gpucol_feed_states_result(const GpucolFeeder *f, uint32 group, bool *isnull);
 
 /* ---- feed_kept.c ---- */
 

@@ -672,8 +672,8 @@ store_row(void *arg, uint32 row)
 	store_base(batch->r, batch->base, row);
 }
 
-/* Find the groups of a batch's rows, and feed their aggregates. */
-static void
+/* Find the groups of a batch's rows, and feed their aggregates; false beyond int128. */
+static bool
 feed_batch(GpucolRegroup *r, const Column *keys, const Column *base, const GpucolResult *result)
 {
 	uint32	   *groups = palloc((Size) r->nsets * Max(result->nrows, 1) * sizeof(uint32));
@@ -702,7 +702,7 @@ feed_batch(GpucolRegroup *r, const Column *keys, const Column *base, const Gpuco
 	}
 	MemoryContextSwitchTo(old);
 	rows.ngroups = r->table.nitems;
-	gpucol_feed_rows(r->feed, &rows);
+	return gpucol_feed_rows(r->feed, &rows);
 }
 
 /* Join a batch of the engine's groups; false beyond int128. */
@@ -722,7 +722,7 @@ join_batch(GpucolRegroup *r, const GpucolResult *result, MemoryContext batch)
 	for (int i = 0; i < r->plan->nbase; i++)
 		base[i] = load_column(&r->base_outputs[i], result, r->plan->base[i].output);
 	if (r->feed != NULL)
-		feed_batch(r, keys, base, result);
+		ok = feed_batch(r, keys, base, result);
 	MemoryContextSwitchTo(old);
 	for (uint32 row = 0; row < result->nrows && ok && r->feed == NULL; row++)
 		ok = join_group(r, keys, base, result, row);

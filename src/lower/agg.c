@@ -371,6 +371,43 @@ gpucol_lower_aggref(GpucolLower *l, Aggref *agg, GpucolFinal *final)
 	return ok && add_state(l, agg, f, arg, &value, filter, final);
 }
 
+/* Does the executor's state of numbers hold what so many rows of this argument come to? */
+static bool
+fits_fed_state(const AggFunction *f, const GpucolFedArg *arg)
+{
+	const GpucolValue *value = &arg->value;
+
+	if (arg->output < 0 || value->cls == GPUCOL_CLASS_S)
+		return false;
+	if (f->op == GPUCOL_AGG_COUNT)
+		return true;
+	if (value->cls == GPUCOL_CLASS_F)
+		return f->op != GPUCOL_AGG_SUMSQ;
+	return value->cls != GPUCOL_CLASS_D ||
+		(!gpucol_value_scale_varies(value) && value->digits <= GPUCOL_INT64_DIGITS &&
+		 2 * value->scale <= GPUCOL_NUMERIC_MAX_SCALE);
+}
+
+bool
+gpucol_lower_fed_state(GpucolFed *fed, GpucolFinal *final)
+{
+	const AggFunction *f = find_aggregate(fed->agg->aggfnoid);
+
+	if (f == NULL || fed->agg->aggdistinct != NIL || fed->agg->aggorder != NIL || fed->nargs > 1 ||
+		(fed->nargs == 1 && !fits_fed_state(f, &fed->args[0])))
+		return false;
+	fed->counts = true;
+	fed->state.op = f->op;
+	fed->state.cls = fed->nargs == 0 ? GPUCOL_CLASS_NONE : fed->args[0].value.cls;
+	final->kind = (GpucolFinalKind) f->final;
+	final->sample = f->sample;
+	final->root = f->root;
+	final->cls = fed->state.cls;
+	final->scale = fed->nargs == 0 ? 0 : fed->args[0].value.scale;
+	final->scale_state = final->low_state = -1;
+	return true;
+}
+
 /* Is DISTINCT by the hashable equality of the argument's type? */
 static bool
 find_distinct(Aggref *agg, Expr *arg, GpucolFinal *final)

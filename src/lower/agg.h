@@ -84,6 +84,8 @@ typedef struct GpucolFed
 	GpucolFedArg *args;
 	GpucolFedArg filter;		/* expr NULL: none */
 	bool		sample;			/* percentile or mode of one output: exec/feed_sample.c */
+	bool		counts;			/* a state such as engines keep, of one output or none: exec/feed_state.c */
+	GpucolAgg	state;			/* then its operation and class */
 	Oid			cast;			/* function from the output's type to the aggregate's, or
 								 * InvalidOid */
 } GpucolFed;
@@ -204,6 +206,12 @@ extern bool gpucol_lower_aggref(GpucolLower *l, Aggref *agg, GpucolFinal *final)
  */
 extern bool gpucol_lower_regression(GpucolLower *l, Aggref *agg, bool *matched,
 									GpucolFinal *final);
+
+/*
+ * May a fed aggregate, whose arguments are lowered, be advanced as engines do?  Then its final
+ * step is that of state 0.
+ */
+extern bool gpucol_lower_fed_state(GpucolFed *fed, GpucolFinal *final);
 
 /* ... or describe how the executor advances it, the state of its rows excepted */
 extern bool gpucol_lower_host_agg(GpucolLower *l, Aggref *agg, GpucolFinal *final);

@@ -9,6 +9,8 @@
  * on the columns in them, for rows that pass the conditions and the aggregate's FILTER
  * only.
  *
+ * Counts, sums and extremes of numbers that the engine delivers need no functions, either.
+ *
  * Percentiles and modes of what the engine delivers as numbers need no functions at all:
  * the numbers are collected and sorted.  A percentile of float8(x) is one of x, as the
  * cast keeps the order; it is applied to the one or two values that the result is made of.
@@ -280,5 +282,8 @@ gpucol_lower_fed(GpucolLower *l, Aggref *agg, GpucolGroupPlan *plan, GpucolFinal
 	memset(fed, 0, sizeof(*fed));
 	fed->agg = agg;
 	final->fed = fed;
-	return lower_filtered(l, plan, fed);
+	if (!lower_filtered(l, plan, fed))
+		return false;
+	gpucol_lower_fed_state(fed, final);
+	return true;
 }

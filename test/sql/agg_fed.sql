@@ -138,6 +138,12 @@ SELECT differ('SELECT k, md5(array_agg(t ORDER BY b DESC, id)::text), mode() WIT
 SET gpucol.memory_limit = '8MB';
 SELECT differ('SELECT k, md5(array_agg(t ORDER BY b DESC, id)::text), mode() WITHIN GROUP (ORDER BY t), md5(string_agg(DISTINCT t, '','')) FROM many GROUP BY k');
 RESET gpucol.memory_limit;
+-- counts, sums and extremes beside what is fed: the engine's numbers, summed by the executor
+SELECT differ(format('SELECT %sarray_agg(DISTINCT k), %s FROM packed WHERE %s%s', keys, agg, qual, CASE WHEN keys <> '' THEN ' GROUP BY ' || sets END)) FROM (VALUES ('', ''), ('k, ', 'k'), ('k, yes, ', 'ROLLUP (k, yes)')) s(keys, sets),
+	unnest(ARRAY['true', 'id > 9002', 'false']) qual, unnest(ARRAY['count(*), count(t), count(d) FILTER (WHERE yes), sum(a), sum(b), sum(c), avg(a), avg(c)', 'sum(d), avg(d), min(d), max(d), sum(d * 3), sum(d * b), min(d * d)', 'sum(n), avg(n), max(n)',
+	'min(f), max(f), min(g), max(g), sum(g::float8) FILTER (WHERE id < 400)', 'min(day), max(day), min(at), max(z), sum(m), min(m)', 'bool_and(yes), bool_or(yes), every(b > 0), bit_and(a), bit_or(b), bit_xor(c)',
+	'stddev(a), variance(b), var_pop(c), stddev_pop(d)', 'sum(b) FILTER (WHERE b > 500), min(c) FILTER (WHERE yes)', 'round((sum(f) FILTER (WHERE f BETWEEN 0 AND 1e9))::numeric, 6)', 'avg(f * 1e307) FILTER (WHERE f BETWEEN 1 AND 1e9)']) agg
+WHERE differ(format('SELECT %sarray_agg(DISTINCT k), %s FROM packed WHERE %s%s', keys, agg, qual, CASE WHEN keys <> '' THEN ' GROUP BY ' || sets END)) IS NOT NULL;
 DROP OWNED BY agg_fed_user;
 DROP ROLE agg_fed_user;
 DROP SCHEMA agg_fed CASCADE;
