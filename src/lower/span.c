@@ -3,8 +3,8 @@
  * span.c
  *	  Intervals: months, days and microseconds in a register each.
  *
- * They come from columns and constants, differences of timestamps and times, ages, and sums of
- * all these.  Engines compare them (as PostgreSQL does, by months of thirty days), take fields,
+ * They come from columns and constants, constants times integers, make_interval, times,
+ * differences of timestamps and times, ages, and sums of all these.  Engines compare them (as PostgreSQL does, by months of thirty days), take fields,
  * shift times, and sum each part.  The least and greatest they find of differences of
  * timestamps, which one integer has; equal intervals of other kinds look different.
  *
@@ -13,6 +13,9 @@
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
+
+#include <float.h>
+#include <math.h>
 
 #include "catalog/pg_type.h"
 #include "nodes/nodeFuncs.h"
@@ -176,6 +179,124 @@ lower_sum(GpucolLower *l, Oid funcid, List *args, GpucolSpanValue *out)
 	return true;
 }
 
+/* A time as an interval. */
+static bool
+lower_cast(GpucolLower *l, Expr *arg, GpucolSpanValue *out)
+{
+	GpucolValue v;
+
+	if (!gpucol_lower_expr(l, arg, &v))
+		return false;
+	if (v.cls != GPUCOL_CLASS_I)
+		return gpucol_lower_decline(l, "its argument has no fixed-width form");
+	out->total = out->usecs = v.reg;
+	out->months = out->days = zero_unless_null(l, v.reg);
+	return true;
+}
+
+/* Parts that integers were multiplied for, where they do not exceed PostgreSQL's range. */
+static void
+set_checked(GpucolLower *l, uint16 months, uint16 days, uint16 usecs, GpucolSpanValue *out)
+{
+	uint16		zero = gpucol_calendar_number(l, 0);
+	GpucolSpanValue none = {zero, zero, zero, GPUCOL_NO_REG, false};
+	GpucolSpanValue all = {months, days, usecs, GPUCOL_NO_REG, false};
+
+	combine(l, 1, &all, &none, out);
+}
+
+/* The integer that a float8 is cast from, of so many bits; NULL if it is no smallint or integer. */
+static Expr *
+integer_factor(Expr *expr, int *bits)
+{
+	FuncExpr   *cast = (FuncExpr *) expr;
+
+	if (!IsA(cast, FuncExpr) || (cast->funcid != F_FLOAT8_INT2 && cast->funcid != F_FLOAT8_INT4))
+		return NULL;
+	*bits = cast->funcid == F_FLOAT8_INT2 ? 15 : 31;
+	return linitial(cast->args);
+}
+
+/* Is the product with an integer of so many bits an exact float8, and an int64? */
+static bool
+multiplies_exactly(int64 usecs, int bits)
+{
+	uint64		odd = usecs < 0 ? -(uint64) usecs : (uint64) usecs;
+	int			all = 0;
+	int			low = 0;
+
+	for (; odd >> all != 0; all++)
+	{
+		if (low == all && (odd >> all & 1) == 0)
+			low++;
+	}
+	return all + bits <= 62 && all - low + bits <= DBL_MANT_DIG;
+}
+
+/* A constant interval times an integer, as float8. */
+static bool
+lower_product(GpucolLower *l, Expr *span, Expr *factor, GpucolSpanValue *out)
+{
+	int			bits = 0;
+	Expr	   *arg = integer_factor(factor, &bits);
+	Const	   *c = (Const *) span;
+	GpucolSpan	read;
+	GpucolValue v;
+
+	if (arg == NULL || !IsA(c, Const) || c->constisnull ||
+		gpucol_span_read((const char *) DatumGetIntervalP(c->constvalue), sizeof(Interval), &read) != GPUCOL_OK ||
+		!multiplies_exactly(read.usecs, bits))
+		return gpucol_lower_decline(l, "an interval of this kind");
+	if (!gpucol_lower_expr(l, arg, &v))
+		return false;
+	if (v.cls != GPUCOL_CLASS_I)
+		return gpucol_lower_decline(l, "its argument has no fixed-width form");
+	set_checked(l, gpucol_calendar_mul(l, v.reg, read.months), gpucol_calendar_mul(l, v.reg, read.days),
+				gpucol_calendar_mul(l, v.reg, read.usecs), out);
+	return true;
+}
+
+/* Add an integer argument of make_interval, so many units each, to a part; NULL makes both NULL. */
+static bool
+add_units(GpucolLower *l, Expr *arg, int64 units, uint16 *part, uint16 *nulls)
+{
+	GpucolValue v;
+
+	if (IsA(arg, Const) && DatumGetInt32(((Const *) arg)->constvalue) == 0)
+		return true;
+	if (!gpucol_lower_expr(l, arg, &v))
+		return false;
+	if (v.cls != GPUCOL_CLASS_I)
+		return gpucol_lower_decline(l, "its argument has no fixed-width form");
+	*part = gpucol_calendar_op(l, GPUCOL_OP_ADD_I, *part, gpucol_calendar_mul(l, v.reg, units));
+	*nulls = gpucol_calendar_op(l, GPUCOL_OP_ADD_I, *nulls, zero_unless_null(l, v.reg));
+	return true;
+}
+
+/* make_interval(years, months, weeks, days, hours, mins, secs), the last a constant */
+static bool
+lower_make(GpucolLower *l, List *args, GpucolSpanValue *out)
+{
+	static const int64 units[] = {MONTHS_PER_YEAR, 1, 7, 1, USECS_PER_HOUR, USECS_PER_MINUTE};
+	Const	   *secs = llast(args);
+	uint16		parts[3];
+	uint16		nulls = gpucol_calendar_number(l, 0);
+
+	if (!IsA(secs, Const) || secs->constisnull || !(fabs(DatumGetFloat8(secs->constvalue)) < SECS_PER_DAY))
+		return gpucol_lower_decline(l, "an interval of this kind");
+	parts[0] = parts[1] = nulls;
+	parts[2] = gpucol_calendar_number(l, (int64) rint(DatumGetFloat8(secs->constvalue) * USECS_PER_SEC));
+	for (int i = 0; i < (int) lengthof(units); i++)
+	{
+		if (!add_units(l, list_nth(args, i), units[i], &parts[i / 2], &nulls))
+			return false;
+	}
+	for (int i = 0; i < (int) lengthof(parts); i++)
+		parts[i] = gpucol_calendar_op(l, GPUCOL_OP_ADD_I, parts[i], nulls);
+	set_checked(l, parts[0], parts[1], parts[2], out);
+	return true;
+}
+
 static bool
 lower_call(GpucolLower *l, Oid funcid, List *args, GpucolSpanValue *out)
 {
@@ -193,6 +314,14 @@ lower_call(GpucolLower *l, Oid funcid, List *args, GpucolSpanValue *out)
 		case F_INTERVAL_MI:
 		case F_INTERVAL_UM:
 			return lower_sum(l, funcid, args, out);
+		case F_INTERVAL_TIME:
+			return lower_cast(l, linitial(args), out);
+		case F_INTERVAL_MUL:
+			return lower_product(l, linitial(args), lsecond(args), out);
+		case F_MUL_D_INTERVAL:
+			return lower_product(l, lsecond(args), linitial(args), out);
+		case F_MAKE_INTERVAL:
+			return lower_make(l, args, out);
 		default:
 			return gpucol_lower_decline(l, "an interval of this kind");
 	}

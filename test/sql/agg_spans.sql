@@ -21,7 +21,7 @@ SELECT gpucol.merge('packed');
 INSERT INTO packed SELECT 3000 + i, i, interval '1 month' * i, interval '-1 day', '2000-02-29', '2001-02-28 12:00', '2000-02-29', '2000-02-29', '24:00' FROM generate_series(1, 5) i;
 ANALYZE packed;
 
-SELECT differ(q) FROM unnest(ARRAY['iv', 'iv + jv', 'iv - jv', '- iv', 'ts - us', 'us - ts', 'tz - timestamptz ''2024-01-01''', 'age(ts, us)', 'age(us, ts)', 'age(us, d)', 'age(tz, d::timestamptz)', 'tm - time ''12:00''', 'iv + (us - ts)', 'age(ts, us) - interval ''1 month 3 days''']) x,
+SELECT differ(q) FROM unnest(ARRAY['iv', 'iv + jv', 'iv - jv', '- iv', 'ts - us', 'us - ts', 'tz - timestamptz ''2024-01-01''', 'age(ts, us)', 'age(us, ts)', 'age(us, d)', 'age(tz, d::timestamptz)', 'tm - time ''12:00''', 'tm::interval', 'k * interval ''1 month -2 days 03:00''', 'interval ''-00:00:07.5'' * (id::int2)', 'make_interval(days => k, mins => id)', 'make_interval(years => k - 3, weeks => 2, secs => 1.5)', 'iv + (us - ts)', 'age(ts, us) - interval ''1 month 3 days''']) x,
 	LATERAL unnest(ARRAY[format('SELECT k, sum(%s), avg(%s), count(%s) FROM packed GROUP BY k', x, x, x), format('SELECT sum(%s) FILTER (WHERE k > 3), avg(%s) FROM packed WHERE %s > ''10 days''', x, x, x),
 	format('SELECT extract(hour FROM %s) AS k, count(*), sum(extract(epoch FROM %s)) FROM packed GROUP BY 1', x, x), format('SELECT count(*), sum(id) FROM packed WHERE %s <= jv AND %s <> ''0''', x, x),
 	format('SELECT date_part(''day'', %s) AS k, max(extract(second FROM %s)) FROM packed WHERE extract(month FROM %s) < 3 GROUP BY 1', x, x, x),
@@ -35,7 +35,7 @@ CREATE TABLE wide (k int, iv interval, ts timestamp) USING gpucol;
 INSERT INTO wide VALUES (1, '178000000 years', '294276-12-31 23:59:59.999999'), (1, '178000000 years', '4713-01-01 BC'), (2, '-2147483648 days', 'infinity'), (2, '2147483647 days', '2000-01-01'), (3, '2562047788 hours', '2000-01-01'),
 	(3, '2562047788 hours', '0001-03-01 BC'), (4, '1 day', '-infinity'), (5, NULL, NULL), (6, '-178000000 years -2147483647 days', '2000-02-29');
 ANALYZE wide;
-SELECT differ(q) FROM generate_series(1, 6) k, unnest(ARRAY['sum(iv)', 'avg(iv)', 'sum(iv - interval ''1 day'')', 'sum(-iv)', 'count(iv + iv)', 'sum(extract(epoch FROM iv))', 'max(ts - timestamp ''2000-01-01'')', 'sum(timestamp ''1970-01-01'' - ts)', 'sum(age(ts, timestamp ''1999-01-31''))',
+SELECT differ(q) FROM generate_series(1, 6) k, unnest(ARRAY['sum(iv)', 'avg(iv)', 'sum(iv - interval ''1 day'')', 'sum(-iv)', 'sum(k * 1000000000 * interval ''1 month'')', 'sum(make_interval(years => k * 300000000))', 'sum(make_interval(hours => k * 350000000))', 'max(ts + k * interval ''1 day'')', 'sum(k * 100000000 * interval ''1 day'')', 'count(iv + iv)', 'sum(extract(epoch FROM iv))', 'max(ts - timestamp ''2000-01-01'')', 'sum(timestamp ''1970-01-01'' - ts)', 'sum(age(ts, timestamp ''1999-01-31''))',
 	'max(ts + iv)', 'max(ts - iv)', 'count(*) FILTER (WHERE iv > ts - timestamp ''2000-01-01'')', 'max(extract(year FROM age(timestamp ''2000-01-01'', ts)))']) x, LATERAL format('SELECT %s FROM wide WHERE k = %s', x, k) q WHERE differ(q) IS NOT NULL;
 EXPLAIN (COSTS OFF) SELECT extract(year FROM age(ts, us)), sum(us - ts), avg(iv + jv) FROM packed WHERE ts - us > interval '3 days' AND iv - jv < '1 year' GROUP BY 1;
 DROP SCHEMA agg_spans CASCADE;
