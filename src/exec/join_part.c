@@ -230,7 +230,7 @@ begin_table(GpucolExec *exec, int table)
 	cut_part(build, all, nparts, build->parts);
 	joins->turns[table].nparts = nparts;
 	if (nparts > 1)
-		keep_rows(&build->exec);
+		gpucol_join_keep_rows(&build->exec);
 	if (all.first > 0)
 		return;
 	build->counted = 0;
