@@ -14,7 +14,8 @@ use List::Util 'min';
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-my $node = new_server('attack_hidden', 'max_parallel_workers_per_gather = 0');
+# which of the rows that are seen are looked at depends on plans, and those on when autovacuum looks at a table
+my $node = new_server('attack_hidden', 'max_parallel_workers_per_gather = 0', 'autovacuum = off');
 
 # Values that no statement should be shown, and those of the rows it is shown.
 my $nasty = <<'SQL';
@@ -55,6 +56,8 @@ sub make_schema
 		CREATE FUNCTION noisy(text) RETURNS bool LANGUAGE plpgsql IMMUTABLE COST 0.0001 AS 'BEGIN RAISE NOTICE ''%'', left(\$1, 20); RETURN true; END';
 		CREATE FUNCTION picky(int) RETURNS bool LANGUAGE plpgsql STABLE COST 0.0001 AS 'BEGIN IF \$1 NOT BETWEEN 1 AND 4 THEN RAISE ''%'', \$1; END IF; RETURN true; END';
 		CREATE FUNCTION likewise(text, text) RETURNS bool LANGUAGE sql IMMUTABLE AS 'SELECT noisy(\$1)';
+		CREATE FUNCTION fussy(int8) RETURNS int8 LANGUAGE plpgsql STABLE AS 'BEGIN IF \$1 NOT BETWEEN 1 AND 5 THEN RAISE ''%'', \$1; END IF; RETURN \$1; END';
+		CREATE FUNCTION loud(text) RETURNS text LANGUAGE plpgsql STABLE AS 'BEGIN RAISE NOTICE ''%'', left(\$1, 20); RETURN \$1; END';
 		CREATE OPERATOR ~~ (LEFTARG = text, RIGHTARG = text, FUNCTION = likewise);
 		CREATE OPERATOR < (LEFTARG = text, RIGHTARG = text, FUNCTION = likewise);
 		CREATE FUNCTION int_is(int) RETURNS bool LANGUAGE sql IMMUTABLE AS 'SELECT picky(\$1)';
@@ -201,6 +204,22 @@ array_length(a, 1) / array_length(a, 1) = 1
 array_cat(a, ARRAY[[1, 2]]) IS NOT NULL
 1 / cardinality(a) = 0
 i / a[1] > 0
+a[i] / a[i] = 1
+a @> ARRAY[1 / a[1]]
+1 / a[2] >= 0 AND 2 = ANY (a)
+a && ARRAY[i, 10 / i]
+3 > ALL (a) OR 1 / a[3] = 0
+(string_to_array(t, ' '))[2]::int > 9
+string_to_array(t, ' ')::text[] @> ARRAY['word'] AND length(array_to_string(a, t)) / length(t) < 9
+array_position(a, i) / array_position(a, i) = 1
+array_remove(a, i) <> a
+trim_array(a, i - 1) IS NOT NULL
+a[1:i] = trim_array(a, 4 - i)
+(SELECT sum(10 / x) FROM unnest(a) x) > 0
+(SELECT count(w::int) FROM string_to_table(substr(t, 6), ' ') w) = 1
+CASE WHEN id % 3 = 0 THEN 10 / i > 0 ELSE t::int > 0 END
+CASE WHEN a[1] = 1 THEN 10 / a[1] > 0 WHEN i > 0 THEN t::int > 0 END
+coalesce(nullif(i, i), 10 / i) > 1
 SQL
 
 # What surrounds a condition.
@@ -213,10 +232,27 @@ my @joined = (
 	'SELECT sum(id), count((SELECT (C) FROM T y WHERE y.id = x.id ORDER BY y.d, y.id LIMIT 1)) FROM T x', 'SELECT sum(k) FROM (SELECT (SELECT count(*) FROM T y WHERE y.i = x.i AND C) AS k FROM T x) q',
 	'SELECT count(*), sum(x.id) FROM T x WHERE CASE WHEN EXISTS (SELECT FROM T y WHERE y.id = x.id + 3) THEN C ELSE x.i NOT IN (SELECT z.i FROM T z WHERE z.i < 2) END',
 	'SELECT x.i, count(*) FROM T x GROUP BY x.i HAVING EXISTS (SELECT FROM T y WHERE y.i = x.i AND C) ORDER BY 1');
+# set operations, the groups of their branches, rows that are multiplied, windows, rows of plans, branches; a third of the conditions
+my @newer = (
+	'SELECT id FROM T WHERE C UNION SELECT i FROM T WHERE id > 300 ORDER BY 1 LIMIT 5', 'SELECT (C) AS k FROM T UNION SELECT i > 2 FROM T ORDER BY 1', 'SELECT i FROM T WHERE C INTERSECT ALL SELECT i FROM T WHERE id < 400 ORDER BY 1', 'SELECT id % 5 FROM T EXCEPT SELECT id % 4 FROM T WHERE C ORDER BY 1',
+	'SELECT k, count(*), sum(n) FROM (SELECT (C) AS k, 1 AS n FROM T UNION ALL SELECT i > 3, i FROM T WHERE C) q GROUP BY k ORDER BY k', 'SELECT count(*), max(id) FROM (SELECT id, (C) FROM T UNION ALL SELECT id, true FROM T) q',
+	'SELECT x, count(*) FROM T, unnest(a) x WHERE C GROUP BY x ORDER BY x', 'SELECT count(*) FILTER (WHERE C) FROM T, unnest(a) x WHERE x > 1', "SELECT w, count(*) FROM T, string_to_table(t, ' ') w WHERE C GROUP BY w ORDER BY w",
+	'SELECT sum(s) FROM (SELECT sum(i) OVER (ORDER BY id) AS s FROM T WHERE C) q', 'SELECT id, lag((C)) OVER (ORDER BY id), count(*) FILTER (WHERE C) OVER (PARTITION BY i) FROM T ORDER BY id LIMIT 4', 'SELECT id, rank() OVER (ORDER BY (C), id) FROM T ORDER BY 2 LIMIT 3',
+	'SELECT count(*) FROM (SELECT id AS k FROM T OFFSET 0) x JOIN T y ON y.id = x.k WHERE C', 'SELECT count(y.id) FROM (SELECT id AS k FROM T) x LEFT JOIN (SELECT * FROM T OFFSET 0) y ON y.id = x.k AND C',
+	'SELECT sum(CASE WHEN id % 2 = 0 THEN (C)::int END), max(CASE WHEN i = 1 THEN NULL WHEN C THEN id END) FROM T');
 my @once = (
 	'SELECT min(t), max(t), min(a), max(a), min(n), max(d) FROM T', 'SELECT t, count(*) FROM T GROUP BY t ORDER BY 1', 'SELECT DISTINCT i FROM T ORDER BY 1', 'SELECT id, t FROM T', 'SELECT t COLLATE "C" AS k, count(DISTINCT n) FROM T GROUP BY 1 ORDER BY 1', 'SELECT id FROM T ORDER BY t, id LIMIT 5', 'SELECT id FROM T ORDER BY n DESC, id LIMIT 5',
 	'SELECT sum(i), sum(n), sum(m), avg(f), stddev(i), sum(f) FROM T', 'SELECT sum(i * i), sum(1 / i), sum(m / i), max(d + 100000) FROM T', q(SELECT to_char(ts, 'YYYY-MM-DD') AS k, count(*), sum(100 / i) FROM T GROUP BY 1 ORDER BY 1), "SELECT count(*) FROM T WHERE t ~ '('", "SELECT count(*) FROM T WHERE t ~ '(' AND id < 0", "SELECT count(*) FROM T WHERE id % 3 = 1 AND t ~ '('", "SELECT count(*) FROM T WHERE id % 3 = 1 AND t LIKE 'a\\'",
 	"SELECT count(*) FROM T WHERE t = 'salary 4000' AND t ~ '('", 'SELECT count(*) FROM T WHERE id > 100000 AND 1 / i > 0',
+	'SELECT x, count(*) FROM T, generate_series(1, i) x GROUP BY x ORDER BY x', 'SELECT sum(10 / x) FROM T, unnest(a) x', 'SELECT 6 / x AS k, count(*) FROM T, unnest(a) x GROUP BY 1 ORDER BY 1', q(SELECT w::int, count(*) FROM T, string_to_table(substr(t, 6), ' ') w GROUP BY 1 ORDER BY 1),
+	q(SELECT w, count(*) FROM T, regexp_split_to_table(t, left(t, 1)) w GROUP BY w ORDER BY w), q(SELECT k, count(*) FROM T, jsonb_object_keys(j) k GROUP BY k), 'SELECT x, y, count(*) FROM T, unnest(a) x, generate_series(1, 6 / x) y WHERE 12 / x > 3 GROUP BY 1, 2 ORDER BY 1, 2',
+	'SELECT 10 / i FROM T UNION SELECT 100 / i FROM T ORDER BY 1', 'SELECT t::word, d + 100000 FROM T INTERSECT SELECT t, d + 100000 FROM T WHERE i > 2 ORDER BY 1, 2 LIMIT 5', 'SELECT m / i FROM T EXCEPT ALL SELECT m / 2 FROM T ORDER BY 1 LIMIT 5', 'SELECT k, sum(v) FROM (SELECT i AS k, 10 / i AS v FROM T UNION ALL SELECT a[1], 10 / a[1] FROM T) q GROUP BY k ORDER BY k',
+	'SELECT id, ntile(i) OVER (ORDER BY id) FROM T ORDER BY 1 LIMIT 5', 'SELECT id, nth_value(id, i) OVER (PARTITION BY i ORDER BY id) FROM T ORDER BY 1 LIMIT 5', q(SELECT id, lead(t, i, '') OVER (ORDER BY id), lag(1 / i) OVER (ORDER BY id) FROM T ORDER BY 1 LIMIT 5), 'SELECT max(s) FROM (SELECT sum(1 / i) OVER (ORDER BY id) AS s FROM T) q',
+	'SELECT max(s), min(z) FROM (SELECT sum(n * n) OVER w AS s, sum(f * f) OVER w AS z FROM T WINDOW w AS (PARTITION BY i ORDER BY id ROWS 2 PRECEDING)) q', 'SELECT sum(s) FROM (SELECT sum(i) OVER (ORDER BY i RANGE BETWEEN 2 PRECEDING AND 2147483647 FOLLOWING) AS s FROM T) q',
+	(map { "SELECT sum(s) FROM (SELECT count(*) OVER (ORDER BY $_ RANGE BETWEEN interval '5000 years' PRECEDING AND interval '290000 years' FOLLOWING) AS s FROM T) q" } 'd', 'ts'), 'SELECT i, count(*), max(r) FROM (SELECT i, t, row_number() OVER (PARTITION BY 10 / i ORDER BY t::word, id) AS r FROM T) q GROUP BY i ORDER BY i',
+	(map { "SELECT count(*), max(k) FROM gpucol.datalog('.decl T(id:number, t:symbol, i:number) .input T .functor fussy(x:number):number .functor loud(x:symbol):symbol .decl o(x:number) $_ .output o', 'o') AS r (k int8)" }
+		'o(10 / i) :- T(_, _, i).', 'o(id) :- T(id, _, i), 10 / i > 3.', 'o(to_number(substr(t, 5, 2))) :- T(_, t, _).', 'o(x) :- T(id, t, i), id < 300, x = i * 4000000000 / i.', 'o(@fussy(i)) :- T(_, _, i).', 'o(strlen(@loud(t))) :- T(_, t, _).', 'o(id) :- T(id, t, i), @fussy(i) > 2, T(_, t, i).',
+		'o(x) :- x = sum 10 / i : { T(_, _, i) }.', 'o(x) :- T(_, _, i), x = range(1, i + 1).'),
 	'WITH RECURSIVE r (k) AS (SELECT id FROM T WHERE id < 10 UNION SELECT x.id FROM r JOIN T x ON x.id = r.k + 3 WHERE 1 / x.i >= 0 AND noisy(x.t)) SELECT count(*) FROM r');
 
 # What the attacker sees of all statements over a table.
@@ -225,6 +261,7 @@ sub run_script
 	my ($schema, $table) = @_;
 	my @statements = map { s/\bT\b/$table/gr } @once, map { my $shape = $_; map { my $c = $_; $shape =~ s/\bC\b/$c/gr } @conditions } @shapes;
 	push @statements, map { my $n = $_; map { $joined[$_] =~ s/\bT\b/$table/gr =~ s/\bC\b/$conditions[$n]/gr } grep { ($_ + $n) % 3 == 0 } 0 .. $#joined } 0 .. $#conditions;
+	push @statements, map { my $n = $_; map { $newer[$_] =~ s/\bT\b/$table/gr =~ s/\bC\b/$conditions[$n]/gr } grep { ($_ + $n) % 3 == 0 } 0 .. $#newer } 0 .. $#conditions;
 	my $script = "\\set VERBOSITY terse\nSET search_path = $schema, public;\nSET extra_float_digits = -3;\nSET ROLE low;\n" . join('', map { "\\echo -- $_\n" . s/\bS\./$schema./gr . ";\n" } @statements);
 	my $out = '';
 
