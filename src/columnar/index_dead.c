@@ -114,6 +114,23 @@ keep_known(TM_IndexDeleteOp *delstate, const TM_IndexDelete *packed, int n, Tran
 	return latest;
 }
 
+/*
+ * Is there a row of the delta that heap can look at?  Those that are beside rows known to be dead it expects
+ * together with one of these, which may be packed.
+ */
+static bool
+suits_heap(const TM_IndexDeleteOp *delstate)
+{
+	if (delstate->bottomup)
+		return delstate->ndeltids > 0;
+	for (int i = 0; i < delstate->ndeltids; i++)
+	{
+		if (delstate->status[delstate->deltids[i].id].knowndeletable)
+			return true;
+	}
+	return false;
+}
+
 TransactionId
 gpucol_index_dead_tuples(Relation table, TM_IndexDeleteOp *delstate)
 {
@@ -131,8 +148,10 @@ gpucol_index_dead_tuples(Relation table, TM_IndexDeleteOp *delstate)
 			delstate->deltids[kept++] = delstate->deltids[i];
 	}
 	delstate->ndeltids = kept;
-	if (kept > 0)
+	if (suits_heap(delstate))
 		latest = heap_index_delete_tuples(table, delstate);
+	else
+		delstate->ndeltids = 0;
 	if (npacked > 0 && !ConditionalLockRelationOid(table->rd_rel->reltoastrelid, AccessShareLock))
 		latest = keep_known(delstate, packed, npacked, latest);
 	else if (npacked > 0)

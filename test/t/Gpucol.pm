@@ -20,7 +20,8 @@ sub new_server
 	my ($name, @lines) = @_;
 	my $node = PostgreSQL::Test::Cluster->new($name);
 
-	$node->init;
+	# 18 has checksums unless told; damage is to be found by gpucol
+	$node->init(extra => $node->pg_version >= 18 ? ['--no-data-checksums'] : []);
 	$node->append_conf('postgresql.conf',
 		join("\n", "fsync = off", "timezone = 'UTC'", @lines) . "\n");
 	$node->start;
