@@ -41,6 +41,7 @@ options()
 	[ ! -e /usr/include/unicode/ucol.h ] || echo --with-icu
 	[ -e /usr/include/zlib.h ] || echo --without-zlib
 	[ ! -e /usr/include/zstd.h ] || echo --with-zstd
+	[ ! -e /usr/include/libxml2/libxml/parser.h ] || echo --with-libxml
 	echo --with-lz4
 }
 
