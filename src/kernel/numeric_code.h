@@ -103,4 +103,48 @@ gpucol_numeric_bytes(const GpucolChunkDesc *desc, int64_t word, char *out)
 							   gpucol_numeric_shown(desc, word), out);
 }
 
+/* A mantissa at one scale as one at another; false where an int64 does not hold it exactly. */
+static inline bool
+gpucol_numeric_rescale(__int128 mantissa, int from, int to, int64_t *out)
+{
+	for (; from > to && mantissa != 0; from--)
+	{
+		if (mantissa % 10 != 0)
+			return false;
+		mantissa /= 10;
+	}
+	for (; from < to && mantissa != 0; from++)
+	{
+		mantissa *= 10;
+		if (mantissa > INT64_MAX || mantissa < INT64_MIN)
+			return false;
+	}
+	*out = (int64_t) mantissa;
+	return *out == mantissa;
+}
+
+/* A numeric in PostgreSQL's format, without the head of a varlena, likewise. */
+static inline bool
+gpucol_numeric_read_exact(const char *data, size_t len, int scale, int64_t *out)
+{
+	GpucolNumericHead head;
+	__int128	mantissa = 0;
+	int			n;
+
+	if (!gpucol_numeric_head(data, len, &head))
+		return false;
+	n = (int) ((len - head.digits) / 2);
+	/* digits to base 10000, the first and the last of which are not 0 */
+	if (n > 9 || head.weight > 8 || head.weight < -9)
+		return false;
+	for (int i = 0; i < n; i++)
+	{
+		int16_t		digit;
+
+		memcpy(&digit, data + head.digits + 2 * (size_t) i, sizeof(digit));
+		mantissa = mantissa * 10000 + digit;
+	}
+	return gpucol_numeric_rescale(head.negative ? -mantissa : mantissa, 4 * (n - 1 - head.weight), scale, out);
+}
+
 #endif							/* GPUCOL_KERNEL_NUMERIC_CODE_H */

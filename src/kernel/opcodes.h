@@ -150,3 +150,11 @@ GPUCOL_OPCODE(ARRAY_PLACE_I, I, S, I, NONE) /* array_position(a, b), NULL elemen
 											 * than one dimension is GPUCOL_UNSUPPORTED */
 GPUCOL_OPCODE(ARRAY_PLACE_F, I, S, F, NONE)
 GPUCOL_OPCODE(ARRAY_PLACE_S, I, S, S, NONE)
+
+/* what the host makes of a column's values, the CPU engine's */
+GPUCOL_OPCODE(HOST_MAP, S, S, NONE, NONE)	/* host function `aux`, once per distinct value; sees
+											 * NULL too */
+
+/* a numeric as PostgreSQL stores it as a mantissa at scale aux, NULL if it is none of int64; the
+ * CPU engine's */
+GPUCOL_OPCODE(NUMERIC_D, D, S, NONE, NONE)

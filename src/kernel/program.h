@@ -344,8 +344,8 @@ typedef struct GpucolCuts
 
 /*
  * Predicates that only the host can evaluate (any immutable function over a
- * BYTES value), and orders of BYTES values.  Called in the engine's main thread,
- * predicates once per distinct value of a dictionary, or once per row where the
+ * BYTES value), functions that make other BYTES values of them, and orders of BYTES values.
+ * Called in the engine's main thread, predicates and functions once per distinct value of a dictionary, or once per row where the
  * chunk has none.
  */
 typedef struct GpucolHost
@@ -359,6 +359,14 @@ typedef struct GpucolHost
 	void		(*test) (void *context, int id, int n,
 						 const GpucolBytes *values, const bool *isnull,
 						 uint8_t *result);
+
+	/*
+	 * Evaluate host function `id` on n values; isnull may be NULL.  made[i] becomes 1 and
+	 * results[i] the value, which is valid until the next call, or made[i] becomes 2: NULL.
+	 */
+	void		(*map) (void *context, int id, int n,
+						const GpucolBytes *values, const bool *isnull,
+						GpucolBytes *results, uint8_t *made);
 
 	/*
 	 * How the order of values that are not NULL decides host predicate `id`; NULL if it

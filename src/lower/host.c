@@ -3,7 +3,7 @@
  * host.c
  *	  Predicates over one BYTES column (text and every other type without a
  *	  fixed-width form) that PostgreSQL itself evaluates, once per distinct
- *	  value of a dictionary.
+ *	  value of a dictionary; and other such values that it makes of them.
  *
  * A value is tested although every row that has it may be excluded by another
  * condition, deleted, or invisible.  So a predicate qualifies only if it is harmless
@@ -114,5 +114,31 @@ gpucol_lower_host(GpucolLower *l, Expr *expr, int *column, int *id)
 	if (l->pipe != NULL && gpucol_pipe_is_made(l->pipe, attnum) && gpucol_match_create(l, expr) == NULL)
 		return gpucol_lower_decline(l, "a condition on what a set-returning function makes that bytes do not decide");
 	*id = gpucol_lower_add_host(l, *column, expr);
+	return true;
+}
+
+/*
+ * Have the host make a BYTES value of those of one column; sets the class and the register.
+ */
+bool
+gpucol_lower_host_map(GpucolLower *l, Expr *expr, GpucolValue *out)
+{
+	AttrNumber	attnum = find_column(l, expr);
+	int			column;
+	uint16		reg;
+
+	if (attnum == 0 || (l->pipe != NULL && gpucol_pipe_is_made(l->pipe, attnum)))
+		return gpucol_lower_decline(l, "it computes a value of other than one column");
+	if (l->conditional == 0)
+		expr = (Expr *) constant_mutator((Node *) expr, l);
+	if (!gpucol_harmless_condition(l, expr))
+		return false;
+	column = gpucol_lower_column(l, attnum);
+	reg = gpucol_lower_emit(l, GPUCOL_OP_LOAD_S, GPUCOL_NO_REG, GPUCOL_NO_REG, GPUCOL_NO_REG, column);
+	memset(out, 0, sizeof(*out));
+	out->cls = GPUCOL_CLASS_S;
+	out->scale_reg = GPUCOL_NO_REG;
+	out->reg = gpucol_lower_emit(l, GPUCOL_OP_HOST_MAP, reg, GPUCOL_NO_REG, GPUCOL_NO_REG,
+								 gpucol_lower_add_host(l, column, (Expr *) renumber_mutator((Node *) expr, NULL)));
 	return true;
 }

@@ -2,7 +2,7 @@
  *
  * host_test.c
  *	  Host tests: PostgreSQL's executor evaluates a predicate over one column
- *	  for values that an engine hands over.
+ *	  for values that an engine hands over, or makes other values of them.
  *
  * Orders of its values: PostgreSQL compares two of them (order.c).
  *
@@ -13,7 +13,9 @@
 #include "postgres.h"
 
 #include "access/tupdesc.h"
+#include "catalog/pg_type.h"
 #include "executor/executor.h"
+#include "nodes/nodeFuncs.h"
 #include "utils/memutils.h"
 
 #include "lower/harmless.h"
@@ -31,6 +33,7 @@ typedef struct HostTest
 	TupleTableSlot *slot;		/* one column: the value under test */
 	const GpucolTypeMap *map;
 	bool		grows;			/* long values are refused (harmless.h) */
+	GpucolTypeMap made;			/* of the values that are made */
 } HostTest;
 
 typedef struct HostContext
@@ -43,19 +46,18 @@ typedef struct HostContext
 	bool		refused;		/* and has */
 } HostContext;
 
-/* Evaluate a test on one value: 0 false, 1 true, 2 NULL, or refused. */
-static uint8_t
-test_value(HostContext *context, HostTest *test, const GpucolBytes *value,
-		   bool isnull)
+/* Evaluate an expression on one value; false: the value is refused. */
+static bool
+eval_value(HostContext *context, HostTest *test, const GpucolBytes *value,
+		   bool isnull, Datum *result, bool *result_null)
 {
 	TupleTableSlot *slot = test->slot;
-	bool		result_null;
-	Datum		result;
 
+	*result_null = true;
 	if (test->grows && !isnull && value->len > GPUCOL_HARMLESS_BYTES)
 	{
 		context->refused = true;
-		return 0;
+		return false;
 	}
 	ExecClearTuple(slot);
 	slot->tts_isnull[0] = isnull;
@@ -63,7 +65,20 @@ test_value(HostContext *context, HostTest *test, const GpucolBytes *value,
 		gpucol_typemap_from_bytes(test->map, *value);
 	ExecStoreVirtualTuple(slot);
 	context->econtext->ecxt_scantuple = slot;
-	result = ExecEvalExpr(test->state, context->econtext, &result_null);
+	*result = ExecEvalExpr(test->state, context->econtext, result_null);
+	return true;
+}
+
+/* Evaluate a test on one value: 0 false, 1 true, 2 NULL, or refused. */
+static uint8_t
+test_value(HostContext *context, HostTest *test, const GpucolBytes *value,
+		   bool isnull)
+{
+	bool		result_null;
+	Datum		result;
+
+	if (!eval_value(context, test, value, isnull, &result, &result_null))
+		return 0;
 	return result_null ? 2 : DatumGetBool(result) ? 1 : 0;
 }
 
@@ -86,6 +101,30 @@ host_test(void *arg, int id, int n, const GpucolBytes *values,
 		result[i] = test_value(context, &context->tests[id], &values[i],
 							   isnull != NULL && isnull[i]);
 		MemoryContextReset(context->scratch);
+	}
+	MemoryContextSwitchTo(old);
+}
+
+/* GpucolHost's callback: the values lie in the scratch context. */
+static void
+host_map(void *arg, int id, int n, const GpucolBytes *values, const bool *isnull,
+		 GpucolBytes *results, uint8_t *made)
+{
+	HostContext *context = arg;
+	HostTest   *test = &context->tests[id];
+	MemoryContext old = MemoryContextSwitchTo(context->scratch);
+
+	MemoryContextReset(context->scratch);
+	for (int i = 0; i < n; i++)
+	{
+		bool		null;
+		Datum		result;
+
+		made[i] = 2;
+		if (!eval_value(context, test, &values[i], isnull != NULL && isnull[i], &result, &null) || null)
+			continue;
+		made[i] = 1;
+		results[i] = gpucol_typemap_to_bytes(&test->made, result);
 	}
 	MemoryContextSwitchTo(old);
 }
@@ -121,8 +160,13 @@ init_test(HostTest *test, GpucolLower *l, const GpucolHostTest *host,
 	AttrNumber	attnum = l->columns[host->column].attnum;
 	TupleDesc	desc = CreateTemplateTupleDesc(1);
 
-	test->match = gpucol_match_create(l, host->expr);
-	test->cuts = test->match == NULL ? gpucol_numeric_cuts(l, host->expr) : gpucol_match_cuts(test->match);
+	bool		predicate = exprType((Node *) host->expr) == BOOLOID;
+
+	test->match = predicate ? gpucol_match_create(l, host->expr) : NULL;
+	test->cuts = !predicate ? NULL : test->match == NULL ? gpucol_numeric_cuts(l, host->expr) :
+		gpucol_match_cuts(test->match);
+	gpucol_typemap_init(&test->made, exprType((Node *) host->expr), exprTypmod((Node *) host->expr),
+						exprCollation((Node *) host->expr));
 	TupleDescCopyEntry(desc, 1, l->desc, attnum);
 	test->slot = MakeSingleTupleTableSlot(desc, &TTSOpsVirtual);
 	test->state = gpucol_lower_init(host->expr, ps);
@@ -160,6 +204,7 @@ gpucol_host_init(GpucolHost *host, GpucolLower *l, PlanState *ps)
 	host->context = context;
 	host->compare = host_compare;
 	host->test = host_test;
+	host->map = host_map;
 	host->cuts = host_cuts;
 	host->any_thread = host_any_thread;
 }

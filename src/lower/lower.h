@@ -52,7 +52,7 @@ typedef struct GpucolValue
 	int			whole;			/* packed: bound on the digits before the point */
 } GpucolValue;
 
-/* A test that PostgreSQL itself evaluates, once per distinct value. */
+/* A test, or a BYTES value, that PostgreSQL itself evaluates, once per distinct value. */
 typedef struct GpucolHostTest
 {
 	int			column;			/* program column slot */
@@ -315,6 +315,9 @@ extern bool gpucol_lower_shift(GpucolLower *l, Oid funcid, List *args,
 extern bool gpucol_lower_plain(GpucolLower *l, Oid funcid, List *args,
 							   bool *matched, GpucolValue *out);
 
+/* ... a date as a timestamp that compares with others as the date does */
+extern uint16 gpucol_lower_date_as_stamp(GpucolLower *l, uint16 date);
+
 /* lower/decimal.c: functions of columns of numeric(p,s) */
 extern bool gpucol_lower_decimal(GpucolLower *l, Oid funcid, List *args,
 								 bool *matched, GpucolValue *out);
@@ -343,7 +346,8 @@ extern bool gpucol_lower_array_op(GpucolLower *l, ScalarArrayOpExpr *expr,
 /* lower/range.c: conjuncts that engines test on packed codes */
 extern bool gpucol_lower_range(GpucolLower *l, Expr *clause);
 
-/* lower/host.c: predicates that PostgreSQL evaluates once per value */
+/* lower/host.c: predicates that PostgreSQL evaluates once per value, and what it makes of them */
 extern bool gpucol_lower_host(GpucolLower *l, Expr *expr, int *column, int *id);
+extern bool gpucol_lower_host_map(GpucolLower *l, Expr *expr, GpucolValue *out);
 
 #endif							/* GPUCOL_LOWER_LOWER_H */

@@ -1,8 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * pipe.c
- *	  Lowering of joined relations: layout of a pipe's columns, its keys, its
- *	  conditions.
+ *	  Lowering of joined relations: layout of a pipe's columns, its conditions;
+ *	  pipe_key.c has its keys.
  *
  *-------------------------------------------------------------------------
  */
@@ -379,42 +379,9 @@ gpucol_pipe_map(const GpucolPipe *pipe, Node *node)
 }
 
 /* ------------------------------------------------------------------------
- * Keys
+ * Questions
  * ------------------------------------------------------------------------
  */
-
-/* Is this operator equality, as engines have it, of these two types? */
-static bool
-is_equality(Oid oper, Oid left, Oid right)
-{
-	TypeCacheEntry *type;
-
-	if (get_op_opfamily_strategy(oper, INTEGER_BTREE_FAM_OID) == BTEqualStrategyNumber)
-		return true;
-	type = lookup_type_cache(FLOAT8OID, TYPECACHE_BTREE_OPFAMILY);
-	if (get_op_opfamily_strategy(oper, type->btree_opf) == BTEqualStrategyNumber)
-		return true;
-	if (getBaseType(left) != getBaseType(right))
-		return false;
-	type = lookup_type_cache(getBaseType(left), TYPECACHE_EQ_OPR);
-	return type->eq_opr == oper;
-}
-
-/* Lower one side of a key; its class and scale. */
-static bool
-lower_key(GpucolLower *l, Expr *expr, GpucolValue *value)
-{
-	GpucolLower mark = *l;
-	bool		ok = gpucol_lower_expr(l, expr, value);
-
-	if (ok && value->cls == GPUCOL_CLASS_S)
-		ok = gpucol_lower_check_bytewise(l, expr);
-	if (ok && gpucol_value_scale_varies(value))
-		ok = gpucol_lower_decline(l, "its numeric values have different numbers of fractional digits");
-	if (!ok)
-		gpucol_lower_restore(l, &mark);
-	return ok;
-}
 
 /*
  * Of the columns of an expression, those that are numerics without a precision among the
@@ -474,9 +441,11 @@ begin_alone(const GpucolPipe *drive, const GpucolPipe *build, List *columns, uin
 	return l;
 }
 
-/* Can an expression be lowered, as one side of a key or as a condition? */
-static GpucolPipeAnswer
-ask(const GpucolPipe *drive, const GpucolPipe *build, Expr *expr, bool as_key)
+/*
+ * Can an expression be lowered?
+ */
+GpucolPipeAnswer
+gpucol_pipe_ask(const GpucolPipe *drive, const GpucolPipe *build, Expr *expr, GpucolPipeQuestion as)
 {
 	GpucolPipeAnswer answer = {0};
 	GpucolLower *l;
@@ -487,46 +456,14 @@ ask(const GpucolPipe *drive, const GpucolPipe *build, Expr *expr, bool as_key)
 	bool		ok;
 
 	answer.reason = find_open(drive, build, expr, &columns, &open);
-	if (answer.reason != NULL || gpucol_pipe_recall(expr, open, as_key, &answer))
+	if (answer.reason != NULL || gpucol_pipe_recall(expr, open, as, &answer))
 		return answer;
 	l = begin_alone(drive, build, columns, open, &mapped);
-	ok = as_key ? lower_key(l, mapped, &answer.value) : gpucol_lower_bool(l, mapped, &reg);
+	ok = as == GPUCOL_PIPE_CONDITION ? gpucol_lower_bool(l, mapped, &reg) :
+		gpucol_pipe_lower_key(l, mapped, as, &answer.value);
 	answer.reason = ok ? NULL : l->reason;
-	gpucol_pipe_remember(expr, open, as_key, &answer);
+	gpucol_pipe_remember(expr, open, as, &answer);
 	return answer;
-}
-
-/*
- * Add a key to a step.
- */
-const char *
-gpucol_pipe_add_key(const GpucolPipe *drive, GpucolPipeStep *step, Expr *outer_key,
-					Expr *inner_key, Oid oper)
-{
-	Oid			left = exprType((Node *) outer_key);
-	Oid			right = exprType((Node *) inner_key);
-	GpucolPipeAnswer a;
-	GpucolPipeAnswer b;
-
-	if (!is_equality(oper, left, right))
-		return "joined by an equality other than the type's own";
-	if (getBaseType(left) == BPCHAROID &&
-		exprTypmod((Node *) outer_key) != exprTypmod((Node *) inner_key))
-		return "joined columns of type character have different lengths";
-	a = ask(drive, NULL, outer_key, true);
-	if (a.reason != NULL)
-		return a.reason;
-	b = ask(step->build, NULL, inner_key, true);
-	if (b.reason != NULL)
-		return b.reason;
-	if (a.value.cls != b.value.cls)
-		return "joined columns have different forms";
-	step->outer_keys = lappend(step->outer_keys, outer_key);
-	step->inner_keys = lappend(step->inner_keys, inner_key);
-	step->classes = lappend_int(step->classes, a.value.cls);
-	step->scales = lappend_int(step->scales, a.value.cls == GPUCOL_CLASS_D ?
-							   Max(a.value.scale, b.value.scale) : 0);
-	return NULL;
 }
 
 /*
@@ -535,7 +472,7 @@ gpucol_pipe_add_key(const GpucolPipe *drive, GpucolPipeStep *step, Expr *outer_k
 const char *
 gpucol_pipe_check_condition(const GpucolPipe *drive, const GpucolPipe *build, Expr *condition)
 {
-	return ask(drive, build, condition, false).reason;
+	return gpucol_pipe_ask(drive, build, condition, GPUCOL_PIPE_CONDITION).reason;
 }
 
 /*
@@ -574,24 +511,6 @@ gpucol_pipe_step_has_tail(const GpucolPipeStep *step)
  * Lowering
  * ------------------------------------------------------------------------
  */
-
-/* Lower a key of a step, brought to the class and scale that both sides have. */
-static bool
-lower_step_key(GpucolLower *l, const GpucolPipe *pipe, const GpucolPipeStep *step, int number,
-			   Node *key, uint16 *reg)
-{
-	GpucolValue value;
-
-	if (!lower_key(l, (Expr *) gpucol_pipe_map(pipe, key), &value))
-		return false;
-	if ((int) value.cls != list_nth_int(step->classes, number))
-		return gpucol_lower_decline(l, "joined columns have different forms");
-	if (value.cls == GPUCOL_CLASS_D &&
-		!gpucol_lower_rescale(l, &value, list_nth_int(step->scales, number)))
-		return false;
-	*reg = value.reg;
-	return true;
-}
 
 /* Lower conditions to one register, each under those before it. */
 static bool
@@ -661,7 +580,7 @@ lower_step(GpucolLower *l, const GpucolPipe *pipe, const GpucolPipeStep *step, i
 	{
 		uint16		reg;
 
-		if (!lower_step_key(l, pipe, step, foreach_current_index(lc), lfirst(lc), &reg))
+		if (!gpucol_pipe_lower_step_key(l, pipe, step, foreach_current_index(lc), lfirst(lc), &reg))
 			return false;
 		gpucol_lower_add_probe_key(l, reg);
 	}
@@ -697,7 +616,9 @@ add_key_range(GpucolLower *l, const GpucolPipe *pipe, const GpucolPipeStep *step
 	GpucolRange *range;
 	int			column;
 
-	if (!IsA(key, Var) || key->varattno > pipe->nsource)
+	/* a date as the key of a timestamp is no longer the column's */
+	if (!IsA(key, Var) || key->varattno > pipe->nsource ||
+		gpucol_pipe_key_is_stamp(step, 0, (Node *) key))
 		return;
 	column = gpucol_lower_column(l, key->varattno);
 	if (l->maps[column].kind != GPUCOL_KIND_INT || l->maps[column].type_oid == BOOLOID)
@@ -808,7 +729,7 @@ gpucol_pipe_lower_build(GpucolLower *l, const GpucolPipeStep *step)
 	{
 		uint16		reg;
 
-		if (!lower_step_key(l, step->build, step, foreach_current_index(lc), lfirst(lc), &reg))
+		if (!gpucol_pipe_lower_step_key(l, step->build, step, foreach_current_index(lc), lfirst(lc), &reg))
 			return false;
 		gpucol_lower_add_output(l, reg);
 	}

@@ -160,6 +160,26 @@ typedef struct GpucolPipeAnswer
 	GpucolValue value;
 } GpucolPipeAnswer;
 
+/* What is asked for. */
+typedef enum GpucolPipeQuestion
+{
+	GPUCOL_PIPE_CONDITION,
+	GPUCOL_PIPE_KEY,			/* one side of a key, in its own form */
+	GPUCOL_PIPE_EXACT_KEY		/* a numeric without a precision, beside a mantissa */
+} GpucolPipeQuestion;
+
+extern GpucolPipeAnswer gpucol_pipe_ask(const GpucolPipe *drive, const GpucolPipe *build, Expr *expr,
+										GpucolPipeQuestion as);
+
+/*
+ * pipe_key.c: one side of a key; that of a step, brought to the form of both, and whether it is
+ * a date that becomes a timestamp.
+ */
+extern bool gpucol_pipe_lower_key(GpucolLower *l, Expr *expr, GpucolPipeQuestion as, GpucolValue *value);
+extern bool gpucol_pipe_lower_step_key(GpucolLower *l, const GpucolPipe *pipe, const GpucolPipeStep *step,
+									   int number, Node *key, uint16 *reg);
+extern bool gpucol_pipe_key_is_stamp(const GpucolPipeStep *step, int number, const Node *key);
+
 /*
  * pipe_memo.c: such answers, kept from a begin, whose result the end takes, to the end.
  */
@@ -167,9 +187,9 @@ typedef struct GpucolPipeMemo GpucolPipeMemo;
 
 extern GpucolPipeMemo *gpucol_pipe_memo_begin(void);
 extern void gpucol_pipe_memo_end(GpucolPipeMemo *outer);
-extern bool gpucol_pipe_recall(const Expr *expr, uint64 open, bool as_key,
+extern bool gpucol_pipe_recall(const Expr *expr, uint64 open, GpucolPipeQuestion as,
 							   GpucolPipeAnswer *answer);
-extern void gpucol_pipe_remember(const Expr *expr, uint64 open, bool as_key,
+extern void gpucol_pipe_remember(const Expr *expr, uint64 open, GpucolPipeQuestion as,
 								 const GpucolPipeAnswer *answer);
 
 /* pipe_decimal.c: see there; taken over again when a step's table has been built */

@@ -23,7 +23,7 @@ typedef struct MemoKey
 {
 	const Expr *expr;
 	uint64		open;			/* bit i: column i is such a numeric */
-	uint64		as_key;			/* asked for as a key, not as a condition */
+	uint64		as;				/* GpucolPipeQuestion */
 } MemoKey;
 
 typedef struct MemoEntry
@@ -81,9 +81,9 @@ make_entries(void)
  * What is known of an expression; false if nothing is.
  */
 bool
-gpucol_pipe_recall(const Expr *expr, uint64 open, bool as_key, GpucolPipeAnswer *answer)
+gpucol_pipe_recall(const Expr *expr, uint64 open, GpucolPipeQuestion as, GpucolPipeAnswer *answer)
 {
-	MemoKey		key = {expr, open, as_key};
+	MemoKey		key = {expr, open, as};
 	MemoEntry  *entry = memo == NULL || memo->entries == NULL ? NULL :
 		hash_search(memo->entries, &key, HASH_FIND, NULL);
 
@@ -97,9 +97,9 @@ gpucol_pipe_recall(const Expr *expr, uint64 open, bool as_key, GpucolPipeAnswer 
  * Keep what was found out of it.
  */
 void
-gpucol_pipe_remember(const Expr *expr, uint64 open, bool as_key, const GpucolPipeAnswer *answer)
+gpucol_pipe_remember(const Expr *expr, uint64 open, GpucolPipeQuestion as, const GpucolPipeAnswer *answer)
 {
-	MemoKey		key = {expr, open, as_key};
+	MemoKey		key = {expr, open, as};
 	MemoryContext old;
 	MemoEntry  *entry;
 	Expr	   *copy;

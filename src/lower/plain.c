@@ -141,20 +141,27 @@ comparable_stamp(GpucolLower *l, uint16 date)
 	return gpucol_calendar_choose(l, bottomless, gpucol_calendar_number(l, DT_NOBEGIN), stamp);
 }
 
-/* Make a date of either argument comparable; nothing here can fail. */
-static uint16
-unmasked_stamp(GpucolLower *l, Expr *arg, uint16 reg)
+/*
+ * Make a date comparable with timestamps; nothing here can fail.
+ */
+uint16
+gpucol_lower_date_as_stamp(GpucolLower *l, uint16 date)
 {
 	GpucolMask *mask = l->mask;
 	bool		may_raise = l->may_raise;
 
-	if (exprType((Node *) arg) != DATEOID)
-		return reg;
 	l->mask = NULL;
-	reg = comparable_stamp(l, reg);
+	date = comparable_stamp(l, date);
 	l->mask = mask;
 	l->may_raise = may_raise;
-	return reg;
+	return date;
+}
+
+/* The same of an argument that may be a date. */
+static uint16
+unmasked_stamp(GpucolLower *l, Expr *arg, uint16 reg)
+{
+	return exprType((Node *) arg) == DATEOID ? gpucol_lower_date_as_stamp(l, reg) : reg;
 }
 
 static bool

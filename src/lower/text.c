@@ -5,8 +5,8 @@
  *	  by numbers of characters, between separators, and what a regular expression finds;
  *	  and comparisons of two, where equal values have equal bytes.
  *
- * Numbers of characters, separators and expressions are constants.  Parts are keys of groups and counted as distinct
- * only (l->parts): elsewhere a text is a column, or a condition on a part of one (match_value.c).
+ * Numbers of characters, separators and expressions are constants.  Parts are keys of groups and of joins, compared, and
+ * counted as distinct only (l->parts): elsewhere a text is a column, or a condition on a part of one (match_value.c).
  *
  *-------------------------------------------------------------------------
  */
@@ -350,6 +350,30 @@ is_ordered_bytewise(Oid type, const Expr *a, const Expr *b)
 		gpucol_comparison_is_bytewise(lookup_type_cache(type, TYPECACHE_CMP_PROC)->cmp_proc, collation);
 }
 
+/* One side of a comparison: a column, a part of one, or what the host makes of one. */
+static bool
+lower_compared(GpucolLower *l, Expr *expr, GpucolValue *value)
+{
+	GpucolLower mark = *l;
+	GpucolTypeMap map;
+	const char *reason = "a comparison with a computed text";
+
+	l->parts = true;
+	if (!gpucol_lower_expr(l, expr, value))
+		reason = l->reason;
+	else if (value->cls == GPUCOL_CLASS_S && gpucol_lower_check_bytewise(l, expr))
+		reason = NULL;
+	l->parts = mark.parts;
+	if (reason == NULL)
+		return true;
+	gpucol_lower_restore(l, &mark);
+	gpucol_typemap_init(&map, exprType((Node *) expr), exprTypmod((Node *) expr), exprCollation((Node *) expr));
+	if (map.bytewise_equal && gpucol_lower_host_map(l, expr, value))
+		return true;
+	l->reason = reason;
+	return false;
+}
+
 /*
  * Lower a comparison of two texts, or values of other types of bytes, neither a constant.
  */
@@ -382,10 +406,8 @@ gpucol_lower_compare_texts(GpucolLower *l, Oid funcid, List *args, Oid collation
 		return gpucol_lower_decline(l, "the order of two texts is not that of their bytes");
 	for (int i = 0; i < 2; i++)
 	{
-		if (!gpucol_lower_expr(l, expr[i], &values[i]))
+		if (!lower_compared(l, expr[i], &values[i]))
 			return false;
-		if (values[i].cls != GPUCOL_CLASS_S || !gpucol_lower_check_bytewise(l, expr[i]))
-			return gpucol_lower_decline(l, "a comparison with a computed text");
 	}
 	out->cls = GPUCOL_CLASS_B;
 	out->scale = 0;

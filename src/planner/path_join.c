@@ -207,6 +207,7 @@ static bool
 share_out(Pair *pair, const GpucolPipe *drive, GpucolPipeStep *step)
 {
 	bool		equality = false;
+	const char *why = "joined by an equality that an engine would test of every pair of rows";
 	ListCell   *lc;
 
 	foreach(lc, pair->restrictlist)
@@ -225,6 +226,7 @@ share_out(Pair *pair, const GpucolPipe *drive, GpucolPipeStep *step)
 		{
 			pair->host = lappend(pair->host, rinfo);
 			equality |= !above;
+			why = pair->reason;
 			continue;
 		}
 		if (pair->reason != NULL)
@@ -237,8 +239,7 @@ share_out(Pair *pair, const GpucolPipe *drive, GpucolPipeStep *step)
 	}
 	if (equality && step->outer_keys == NIL && pair->drive->rows * pair->build->rows > MOST_PAIRS)
 	{
-		if (pair->host == NIL)
-			pair->reason = "joined by an equality that an engine would test of every pair of rows";
+		pair->reason = why;
 		return false;
 	}
 	pair->reason = NULL;

@@ -324,6 +324,8 @@ may_be_null(const GpucolInstr *instr, const GpucolCpuBounds *a, const GpucolCpuB
 		case GPUCOL_OP_IS_NULL_S:
 			return false;
 		case GPUCOL_OP_HOST_TEST:
+		case GPUCOL_OP_HOST_MAP:
+		case GPUCOL_OP_NUMERIC_D:
 		case GPUCOL_OP_IN_I:
 		case GPUCOL_OP_ARRAY_SIZE_S:
 		case GPUCOL_OP_ARRAY_ITEM_I:

@@ -164,12 +164,23 @@ typedef struct GpucolCpuDomain
 	uint32_t	nset;
 } GpucolCpuDomain;
 
-/* One (host predicate, column) pair; verdicts are 0 false, 1 true, 2 NULL. */
+/* The values that a host function makes, in place of those of a column. */
+typedef struct GpucolCpuMapped
+{
+	GpucolBytes *values;		/* as verdicts[], of which 1 says that there is one */
+	GpucolBytes of_null;
+	GpucolCpuColumn column;		/* the column with them as its dictionary */
+	char	   *space;			/* of their bytes: chunks, each with the address of the one before */
+	size_t		left;			/* in the last chunk */
+} GpucolCpuMapped;
+
+/* One (host predicate or function, column) pair; verdicts are 0 false, 1 true, 2 NULL. */
 typedef struct GpucolCpuHostTest
 {
 	int			id;
 	uint16_t	column;
 	uint8_t		null_verdict;
+	GpucolCpuMapped *mapped;	/* a function's; NULL: a predicate */
 	uint8_t    *verdicts;		/* by dictionary code, or by row of the window */
 	bool		by_row;
 	bool		by_instr;		/* an instruction asks for the verdicts */
@@ -684,6 +695,9 @@ extern GpucolStatus gpucol_cpu_host_ask_delta(GpucolRun *run, const GpucolDelta 
 
 /* Ask it about the entries of payload columns, once in a run. */
 extern GpucolStatus gpucol_cpu_host_ask_payload(GpucolRun *run);
+
+/* Forget what it said. */
+extern void gpucol_cpu_host_forget(GpucolRun *run, GpucolCpuHostTest *test);
 
 /* engine/cpu/stream.c */
 

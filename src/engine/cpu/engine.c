@@ -35,9 +35,9 @@ open_program(GpucolRun *run, const GpucolProgram *program)
 	run->join.last_section = program->nfilter_instrs;
 }
 
-/* Register a (host predicate, column) pair; those of payload follow all others. */
-static void
-add_host(GpucolRun *run, int id, uint16_t column, bool by_instr)
+/* Register a (host predicate or function, column) pair; those of payload follow all others. */
+static GpucolStatus
+add_host(GpucolRun *run, int id, uint16_t column, bool by_instr, bool maps)
 {
 	int			n = run->digest.nhosts + run->digest.npayload_hosts;
 
@@ -45,8 +45,14 @@ add_host(GpucolRun *run, int id, uint16_t column, bool by_instr)
 		if (run->digest.hosts[i].id == id && run->digest.hosts[i].column == column)
 		{
 			run->digest.hosts[i].by_instr |= by_instr;
-			return;
+			return GPUCOL_OK;
 		}
+	if (maps)
+	{
+		run->digest.hosts[n].mapped = gpucol_cpu_alloc0(run, sizeof(GpucolCpuMapped));
+		if (run->digest.hosts[n].mapped == NULL)
+			return GPUCOL_OUT_OF_MEMORY;
+	}
 	run->digest.hosts[n].by_instr = by_instr;
 	run->digest.hosts[n].id = id;
 	run->digest.hosts[n].column = column;
@@ -54,6 +60,7 @@ add_host(GpucolRun *run, int id, uint16_t column, bool by_instr)
 		run->digest.nhosts++;
 	else
 		run->digest.npayload_hosts++;
+	return GPUCOL_OK;
 }
 
 /* Does an instruction make a part of a string? */
@@ -75,23 +82,26 @@ loaded_column(const GpucolRun *run, uint16_t reg)
 	return 0;
 }
 
-/* Register the host predicates on columns of the source, or on payload. */
-static void
+/* Register the host predicates and functions on columns of the source, or on payload. */
+static GpucolStatus
 add_hosts(GpucolRun *run, bool payload)
 {
 	const GpucolProgram *program = run->program;
+	GpucolStatus status = GPUCOL_OK;
 
-	for (int r = 0; r < program->nranges && !payload; r++)
+	for (int r = 0; r < program->nranges && !payload && status == GPUCOL_OK; r++)
 		if (run->code.ranges[r].op == GPUCOL_RANGE_HOST)
-			add_host(run, (int) run->code.ranges[r].n, run->code.ranges[r].column, false);
-	for (int i = 0; i < program->ninstrs; i++)
-		if (run->code.instrs[i].op == GPUCOL_OP_HOST_TEST)
+			status = add_host(run, (int) run->code.ranges[r].n, run->code.ranges[r].column, false, false);
+	for (int i = 0; i < program->ninstrs && status == GPUCOL_OK; i++)
+		if (run->code.instrs[i].op == GPUCOL_OP_HOST_TEST || run->code.instrs[i].op == GPUCOL_OP_HOST_MAP)
 		{
 			uint16_t	column = loaded_column(run, run->code.instrs[i].a);
 
 			if ((column >= program->ncolumns) == payload)
-				add_host(run, run->code.instrs[i].aux, column, true);
+				status = add_host(run, run->code.instrs[i].aux, column, true,
+								  run->code.instrs[i].op == GPUCOL_OP_HOST_MAP);
 		}
+	return status;
 }
 
 /* Which columns and host predicates does the program use? */
@@ -99,6 +109,7 @@ static GpucolStatus
 find_uses(GpucolRun *run)
 {
 	const GpucolProgram *program = run->program;
+	GpucolStatus status;
 
 	run->input.cols = gpucol_cpu_alloc0(run, sizeof(GpucolCpuColumn) *
 										(program->ncolumns + program->npayloads + 1u));
@@ -121,9 +132,10 @@ find_uses(GpucolRun *run)
 		if (run->code.instrs[i].op == GPUCOL_OP_LENGTH_S &&
 			(run->code.instrs[i].aux & GPUCOL_TEXT_BYTES) == 0)
 			run->input.cols[loaded_column(run, run->code.instrs[i].a)].measured = true;
-	add_hosts(run, false);
-	add_hosts(run, true);
-	return gpucol_cpu_alike_init(run);
+	status = add_hosts(run, false);
+	if (status == GPUCOL_OK)
+		status = add_hosts(run, true);
+	return status == GPUCOL_OK ? gpucol_cpu_alike_init(run) : status;
 }
 
 /* Scratch of one worker. */

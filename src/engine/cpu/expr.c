@@ -131,7 +131,8 @@ check_instr(const GpucolProgram *program, const uint32_t *written,
 	if (instr->op == GPUCOL_OP_FIELD_S &&
 		(instr->aux == 0 || instr->b + GPUCOL_TEXT_CONSTS(sizeof(GpucolTextSeparator)) > program->nconsts))
 		return false;
-	if (instr->op == GPUCOL_OP_HOST_TEST && !loads_string(program, instr->a, true))
+	if ((instr->op == GPUCOL_OP_HOST_TEST || instr->op == GPUCOL_OP_HOST_MAP) &&
+		!loads_string(program, instr->a, instr->op == GPUCOL_OP_HOST_TEST))
 		return false;
 	if ((instr->op == GPUCOL_OP_RESCALE_D || instr->op == GPUCOL_OP_I_TO_D) &&
 		(instr->aux < 0 || instr->aux > 38))

@@ -33,7 +33,7 @@ takes_alike(uint16_t op)
 static bool
 takes_words(uint16_t op)
 {
-	return op == GPUCOL_OP_NUMERIC_P || op == GPUCOL_OP_IS_NULL_S;
+	return op == GPUCOL_OP_NUMERIC_P || op == GPUCOL_OP_NUMERIC_D || op == GPUCOL_OP_IS_NULL_S;
 }
 
 /* Do only operations that take it so read a register? */

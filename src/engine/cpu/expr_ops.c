@@ -660,6 +660,7 @@ op_const(GpucolCpuFrame *f GPUCOL_CPU_UNUSED)
 
 #define op_LENGTH_S gpucol_cpu_op_LENGTH_S
 #define op_PART_S gpucol_cpu_op_PART_S
+#define op_HOST_MAP gpucol_cpu_op_HOST_MAP
 #define op_MATCH_S gpucol_cpu_op_MATCH_S
 #define op_FIELD_S gpucol_cpu_op_FIELD_S
 #define op_EQ_S gpucol_cpu_op_EQ_S
@@ -672,6 +673,7 @@ op_const(GpucolCpuFrame *f GPUCOL_CPU_UNUSED)
 #define op_AGE_I gpucol_cpu_op_AGE_I
 #define op_PACK_D gpucol_cpu_op_PACK_D
 #define op_NUMERIC_P gpucol_cpu_op_NUMERIC_P
+#define op_NUMERIC_D gpucol_cpu_op_NUMERIC_D
 #define op_ARITH_P gpucol_cpu_op_ARITH_P
 #define op_COMPARE_P gpucol_cpu_op_COMPARE_P
 #define op_PART_P gpucol_cpu_op_PART_P

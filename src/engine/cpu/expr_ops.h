@@ -189,6 +189,7 @@ extern GpucolStatus gpucol_cpu_op_ARRAY_PLACE_S(GpucolCpuFrame *f);
 /* engine/cpu/expr_packed.c */
 extern GpucolStatus gpucol_cpu_op_PACK_D(GpucolCpuFrame *f);
 extern GpucolStatus gpucol_cpu_op_NUMERIC_P(GpucolCpuFrame *f);
+extern GpucolStatus gpucol_cpu_op_NUMERIC_D(GpucolCpuFrame *f);
 extern GpucolStatus gpucol_cpu_op_ARITH_P(GpucolCpuFrame *f);
 extern GpucolStatus gpucol_cpu_op_COMPARE_P(GpucolCpuFrame *f);
 extern GpucolStatus gpucol_cpu_op_PART_P(GpucolCpuFrame *f);
@@ -200,6 +201,7 @@ extern GpucolStatus gpucol_cpu_op_D_TO_I(GpucolCpuFrame *f);
 /* engine/cpu/expr_decimal.c */
 extern GpucolStatus gpucol_cpu_op_LENGTH_S(GpucolCpuFrame *f);
 extern GpucolStatus gpucol_cpu_op_PART_S(GpucolCpuFrame *f);
+extern GpucolStatus gpucol_cpu_op_HOST_MAP(GpucolCpuFrame *f);
 extern GpucolStatus gpucol_cpu_op_MATCH_S(GpucolCpuFrame *f);
 extern GpucolStatus gpucol_cpu_op_FIELD_S(GpucolCpuFrame *f);
 extern GpucolStatus gpucol_cpu_op_EQ_S(GpucolCpuFrame *f);

@@ -14,7 +14,7 @@
 
 #include "engine/cpu/expr_alike.h"
 #include "engine/cpu/expr_ops.h"
-#include "kernel/packed_decimal.h"
+#include "kernel/numeric_code.h"
 
 GPUCOL_CPU_SLOW_UNARY(PART_P, d, __int128, d)
 GPUCOL_CPU_SLOW_UNARY(ROUND_P, d, __int128, d)
@@ -76,6 +76,40 @@ gpucol_cpu_op_NUMERIC_P(GpucolCpuFrame *f)
 		}
 		if (status != GPUCOL_OK && gpucol_cpu_op_counts(f, j))
 			return status;
+	}
+	return GPUCOL_OK;
+}
+
+/* The mantissa of row j's numeric at a scale, if it has one. */
+static bool
+read_exact(const GpucolCpuReg *a, uint32_t j, int scale, int64_t *mantissa)
+{
+	if (a->words)
+		return gpucol_numeric_rescale(gpucol_numeric_mantissa(a->column->desc, a->v.i[j]), a->column->desc->scale,
+									  scale, mantissa);
+	else
+	{
+		GpucolBytes bytes = gpucol_cpu_op_string(a, j);
+
+		return gpucol_numeric_read_exact(bytes.data, bytes.len, scale, mantissa);
+	}
+}
+
+GpucolStatus
+gpucol_cpu_op_NUMERIC_D(GpucolCpuFrame *f)
+{
+	f->dst->narrow = true;
+	f->dst->wide = f->dst->alike = false;
+	f->dst->nulls = NULL;
+	for (uint32_t j = 0; j < f->n; j++)
+	{
+		bool		none = GPUCOL_CPU_NULL_AT(f->a, j) || !read_exact(f->a, j, f->instr->aux, &f->dst->n[j]);
+
+		f->dst->null_space[j] = none;
+		if (!none)
+			continue;
+		f->dst->nulls = f->dst->null_space;
+		f->dst->n[j] = 0;
 	}
 	return GPUCOL_OK;
 }

@@ -1,8 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * expr_text.c
- *	  Operations on byte strings: lengths, comparisons, and parts of strings, which are
- *	  where the string is (kernel/text_part.h).
+ *	  Operations on byte strings: lengths, comparisons, parts of strings, which are
+ *	  where the string is (kernel/text_part.h), and what the host has made of them.
  *
  *-------------------------------------------------------------------------
  */
@@ -65,6 +65,44 @@ gpucol_cpu_op_PART_S(GpucolCpuFrame *f)
 	for (uint32_t j = 0; j < f->n; j++)
 		f->dst->v.s[j] = GPUCOL_CPU_NULL_AT(f->a, j) ? (GpucolBytes) {"", 0} :
 			gpucol_text_part(gpucol_cpu_op_string(f->a, j), part);
+	return GPUCOL_OK;
+}
+
+/*
+ * The values that the host has made of a column's (host.c): codes stay codes, of the column that
+ * has these as its dictionary, unless one of NULL is a value.
+ */
+GpucolStatus
+gpucol_cpu_op_HOST_MAP(GpucolCpuFrame *f)
+{
+	const GpucolCpuWorker *worker = f->worker;
+	const GpucolCpuReg *a = f->a;
+	GpucolCpuReg *dst = f->dst;
+	const GpucolCpuHostTest *test = worker->run->digest.hosts;
+	uint32_t	base = 0;
+
+	while (test->id != f->instr->aux || test->column != a->column->slot)
+		test++;
+	if (f->vector->delta == NULL && test->by_row)
+		base = f->vector->number * GPUCOL_VECTOR_VALUES - a->column->window_row;
+	dst->coded = a->coded && (a->nulls == NULL || test->null_verdict == 2);
+	dst->words = false;
+	dst->column = &test->mapped->column;
+	dst->nulls = NULL;
+	for (uint32_t j = 0; j < f->n; j++)
+	{
+		bool		null = a->coded && GPUCOL_CPU_NULL_AT(a, j);
+		uint32_t	at = a->coded ? a->codes[j] : base + (worker->full ? j : worker->sel[j]);
+		uint8_t		made = null ? test->null_verdict : test->verdicts[at];
+
+		if (dst->coded)
+			dst->codes[j] = a->codes[j];
+		else
+			dst->v.s[j] = made != 1 ? (GpucolBytes) {"", 0} : null ? test->mapped->of_null : test->mapped->values[at];
+		dst->null_space[j] = made != 1;
+		if (made != 1)
+			dst->nulls = dst->null_space;
+	}
 	return GPUCOL_OK;
 }
 

@@ -64,10 +64,7 @@ reset(GpucolRun *run)
 	}
 	run->input.ntests = 0;
 	for (int h = 0; h < run->digest.nhosts; h++)
-	{
-		gpucol_cpu_free(run, run->digest.hosts[h].verdicts);
-		run->digest.hosts[h].verdicts = NULL;
-	}
+		gpucol_cpu_host_forget(run, &run->digest.hosts[h]);
 	gpucol_cpu_cuts_reset(run);
 }
 

@@ -1,0 +1,247 @@
+/*-------------------------------------------------------------------------
+ *
+ * pipe_key.c
+ *	  Keys of joins: one side of an equality each, brought to a form that is the same
+ *	  for equal values of both.
+ *
+ *	  integers, dates, floats		as they are
+ *	  numerics of a precision		mantissas of one scale
+ *	  a numeric without one			beside a mantissa: such a one, NULL where it has none;
+ *									beside its like: bytes without zeros at the end
+ *	  a date beside a timestamp		the timestamp of its first moment
+ *	  character(n) of two lengths,	text without blanks at the end
+ *	  or of any
+ *	  texts, and what is made of them	bytes: parts are found by engines, else PostgreSQL
+ *									makes them, once for each value of their column
+ *
+ * What the executor lowers are the expressions that the planner has left in the step.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/stratnum.h"
+#include "catalog/pg_opfamily.h"
+#include "catalog/pg_type.h"
+#include "nodes/makefuncs.h"
+#include "nodes/nodeFuncs.h"
+#include "utils/fmgroids.h"
+#include "utils/lsyscache.h"
+#include "utils/typcache.h"
+
+#include "lower/calendar.h"
+#include "lower/pipe.h"
+
+/* Digits of an int64. */
+#define EXACT_DIGITS	19
+
+/* A date and a timestamp. */
+static bool
+is_date_and_stamp(Oid left, Oid right)
+{
+	left = getBaseType(left);
+	right = getBaseType(right);
+	return (left == DATEOID && right == TIMESTAMPOID) || (left == TIMESTAMPOID && right == DATEOID);
+}
+
+/* Is this operator equality, as engines have it, of these two types? */
+static bool
+is_equality(Oid oper, Oid left, Oid right)
+{
+	TypeCacheEntry *type;
+
+	if (get_op_opfamily_strategy(oper, INTEGER_BTREE_FAM_OID) == BTEqualStrategyNumber)
+		return true;
+	type = lookup_type_cache(FLOAT8OID, TYPECACHE_BTREE_OPFAMILY);
+	if (get_op_opfamily_strategy(oper, type->btree_opf) == BTEqualStrategyNumber)
+		return true;
+	if (is_date_and_stamp(left, right))
+	{
+		type = lookup_type_cache(DATEOID, TYPECACHE_BTREE_OPFAMILY);
+		return get_op_opfamily_strategy(oper, type->btree_opf) == BTEqualStrategyNumber;
+	}
+	if (getBaseType(left) != getBaseType(right))
+		return false;
+	type = lookup_type_cache(getBaseType(left), TYPECACHE_EQ_OPR);
+	return type->eq_opr == oper;
+}
+
+/* Have the host make a key whose equal values have equal bytes. */
+static bool
+lower_made(GpucolLower *l, Expr *expr, GpucolValue *value)
+{
+	GpucolTypeMap map;
+
+	gpucol_typemap_init(&map, exprType((Node *) expr), exprTypmod((Node *) expr), exprCollation((Node *) expr));
+	/* without zeros at the end a numeric has one form alone */
+	if (IsA(expr, FuncExpr) && ((FuncExpr *) expr)->funcid == F_TRIM_SCALE)
+		map.bytewise_equal = true;
+	return map.kind == GPUCOL_KIND_BYTES && map.bytewise_equal && gpucol_lower_host_map(l, expr, value);
+}
+
+/* A numeric without a precision as a mantissa, at scale 0. */
+static bool
+lower_exact(GpucolLower *l, Expr *expr, GpucolValue *value)
+{
+	if (!gpucol_lower_expr(l, expr, value))
+		return false;
+	if (value->cls != GPUCOL_CLASS_S || getBaseType(exprType((Node *) expr)) != NUMERICOID)
+		return gpucol_lower_decline(l, "its argument has no fixed-width form");
+	value->cls = GPUCOL_CLASS_D;
+	value->scale = 0;
+	value->digits = EXACT_DIGITS;
+	return true;
+}
+
+/* A key in its own form. */
+static bool
+lower_plain(GpucolLower *l, Expr *expr, GpucolValue *value)
+{
+	if (!gpucol_lower_expr(l, expr, value))
+		return false;
+	if (value->cls == GPUCOL_CLASS_S && !gpucol_lower_check_bytewise(l, expr))
+		return false;
+	if (gpucol_value_scale_varies(value))
+		return gpucol_lower_decline(l, "its numeric values have different numbers of fractional digits");
+	return true;
+}
+
+/*
+ * Lower one side of a key; its class and scale.  What GPUCOL_PIPE_EXACT_KEY leaves is a register
+ * of class S yet.
+ */
+bool
+gpucol_pipe_lower_key(GpucolLower *l, Expr *expr, GpucolPipeQuestion as, GpucolValue *value)
+{
+	GpucolLower mark = *l;
+	bool		ok;
+
+	l->parts = true;
+	ok = as == GPUCOL_PIPE_EXACT_KEY ? lower_exact(l, expr, value) : lower_plain(l, expr, value);
+	l->parts = mark.parts;
+	if (ok)
+		return true;
+	mark.reason = l->reason;
+	gpucol_lower_restore(l, &mark);
+	if (as == GPUCOL_PIPE_KEY && lower_made(l, expr, value))
+		return true;
+	gpucol_lower_restore(l, &mark);
+	l->reason = mark.reason;
+	return false;
+}
+
+/* A function of a key. */
+static Expr *
+call(Oid funcid, Oid type, Expr *arg)
+{
+	return (Expr *) makeFuncExpr(funcid, type, list_make1(copyObject(arg)),
+								 type == TEXTOID ? exprCollation((Node *) arg) : InvalidOid,
+								 exprCollation((Node *) arg), COERCE_EXPLICIT_CALL);
+}
+
+/* Ask for both sides of a key. */
+static void
+ask_both(const GpucolPipe *drive, const GpucolPipe *build, Expr *outer, Expr *inner, GpucolPipeAnswer *answers)
+{
+	answers[0] = gpucol_pipe_ask(drive, NULL, outer, GPUCOL_PIPE_KEY);
+	answers[1] = gpucol_pipe_ask(build, NULL, inner, GPUCOL_PIPE_KEY);
+}
+
+/* Find forms for two numerics that have none as they are. */
+static void
+ask_numerics(const GpucolPipe *drive, const GpucolPipe *build, Expr **outer, Expr **inner,
+			 GpucolPipeAnswer *answers)
+{
+	if (answers[0].reason != NULL && answers[1].reason != NULL)
+	{
+		Expr	   *trimmed[2] = {call(F_TRIM_SCALE, NUMERICOID, *outer), call(F_TRIM_SCALE, NUMERICOID, *inner)};
+		GpucolPipeAnswer of_trimmed[2];
+
+		ask_both(drive, build, trimmed[0], trimmed[1], of_trimmed);
+		if (of_trimmed[0].reason != NULL || of_trimmed[1].reason != NULL)
+			return;
+		memcpy(answers, of_trimmed, sizeof(of_trimmed));
+		*outer = trimmed[0];
+		*inner = trimmed[1];
+	}
+	else if (answers[0].reason != NULL && answers[1].value.cls == GPUCOL_CLASS_D)
+		answers[0] = gpucol_pipe_ask(drive, NULL, *outer, GPUCOL_PIPE_EXACT_KEY);
+	else if (answers[1].reason != NULL && answers[0].value.cls == GPUCOL_CLASS_D)
+		answers[1] = gpucol_pipe_ask(build, NULL, *inner, GPUCOL_PIPE_EXACT_KEY);
+}
+
+/*
+ * Add a key to a step.
+ */
+const char *
+gpucol_pipe_add_key(const GpucolPipe *drive, GpucolPipeStep *step, Expr *outer_key,
+					Expr *inner_key, Oid oper)
+{
+	Oid			left = exprType((Node *) outer_key);
+	Oid			right = exprType((Node *) inner_key);
+	GpucolPipeAnswer answers[2];
+	const GpucolPipeAnswer *a = &answers[0];
+	const GpucolPipeAnswer *b = &answers[1];
+	bool		as_is = step->kind == GPUCOL_JOIN_NOT_IN;	/* which knows NULLs from other misses */
+
+	if (!is_equality(oper, left, right))
+		return "joined by an equality other than the type's own";
+	if (as_is && getBaseType(left) == BPCHAROID && exprTypmod((Node *) outer_key) != exprTypmod((Node *) inner_key))
+		return "joined columns of type character have different lengths";
+	if (getBaseType(left) == BPCHAROID && !as_is &&
+		(exprTypmod((Node *) outer_key) < 0 || exprTypmod((Node *) outer_key) != exprTypmod((Node *) inner_key)))
+	{
+		outer_key = call(F_TEXT_BPCHAR, TEXTOID, outer_key);
+		inner_key = call(F_TEXT_BPCHAR, TEXTOID, inner_key);
+	}
+	ask_both(drive, step->build, outer_key, inner_key, answers);
+	if (getBaseType(left) == NUMERICOID && !as_is)
+		ask_numerics(drive, step->build, &outer_key, &inner_key, answers);
+	if (a->reason != NULL || b->reason != NULL)
+		return a->reason != NULL ? a->reason : b->reason;
+	if (a->value.cls != b->value.cls)
+		return "joined columns have different forms";
+	step->outer_keys = lappend(step->outer_keys, outer_key);
+	step->inner_keys = lappend(step->inner_keys, inner_key);
+	step->classes = lappend_int(step->classes, a->value.cls);
+	step->scales = lappend_int(step->scales, a->value.cls == GPUCOL_CLASS_D ?
+							   Max(a->value.scale, b->value.scale) : 0);
+	return NULL;
+}
+
+/*
+ * Is one side of a step's key a date, and is its timestamp compared?
+ */
+bool
+gpucol_pipe_key_is_stamp(const GpucolPipeStep *step, int number, const Node *key)
+{
+	return getBaseType(exprType(key)) == DATEOID &&
+		is_date_and_stamp(exprType(list_nth(step->outer_keys, number)), exprType(list_nth(step->inner_keys, number)));
+}
+
+/*
+ * Lower a key of a step, brought to the class and scale that both sides have.
+ */
+bool
+gpucol_pipe_lower_step_key(GpucolLower *l, const GpucolPipe *pipe, const GpucolPipeStep *step, int number,
+						   Node *key, uint16 *reg)
+{
+	GpucolClass cls = (GpucolClass) list_nth_int(step->classes, number);
+	int			scale = list_nth_int(step->scales, number);
+	Expr	   *expr = (Expr *) gpucol_pipe_map(pipe, key);
+	GpucolValue value;
+
+	if (cls == GPUCOL_CLASS_D && gpucol_pipe_lower_key(l, expr, GPUCOL_PIPE_EXACT_KEY, &value))
+	{
+		*reg = gpucol_lower_emit(l, GPUCOL_OP_NUMERIC_D, value.reg, GPUCOL_NO_REG, GPUCOL_NO_REG, scale);
+		return true;
+	}
+	if (!gpucol_pipe_lower_key(l, expr, GPUCOL_PIPE_KEY, &value))
+		return false;
+	if (value.cls != cls)
+		return gpucol_lower_decline(l, "joined columns have different forms");
+	if (cls == GPUCOL_CLASS_D && !gpucol_lower_rescale(l, &value, scale))
+		return false;
+	*reg = gpucol_pipe_key_is_stamp(step, number, key) ? gpucol_lower_date_as_stamp(l, value.reg) : value.reg;
+	return true;
+}

@@ -1,0 +1,102 @@
+--
+-- Keys of joins that are no columns as they are: texts that PostgreSQL makes of a column once for
+-- each of its values, parts of texts, character(n) of several lengths, numerics without a
+-- precision, dates beside timestamps; every kind of join, NULLs, raw values, deleted and new rows.
+--
+\set VERBOSITY terse
+CREATE SCHEMA join_keys;
+SET search_path = join_keys, public;
+SET gpucol.engine = cpu;
+SET max_parallel_workers_per_gather = 0;
+SET timezone = 'UTC';
+\getenv srcdir PG_ABS_SRCDIR
+\set include :srcdir /include/reason.psql
+\i :include
+
+CREATE TABLE a_heap (id int, t text, raw text, one text, none text, v varchar(20), c char(5), p bpchar, n numeric, m numeric(8,2), k int,
+	d date, ts timestamp);
+INSERT INTO a_heap SELECT i, CASE WHEN i % 7 > 0 THEN (ARRAY['k', 'K', 'ä', 'Ä'])[1 + i % 4] || i % 23 END, md5((i % 400)::text) || 'Raw', 'One', NULL,
+	CASE WHEN i % 11 > 0 THEN 'v' || i % 15 END, CASE WHEN i % 5 > 0 THEN 'k' || i % 12 END, 'k' || i % 9 || repeat(' ', i % 3),
+	CASE WHEN i % 8 > 0 THEN ('' || i % 40 || '.' || (ARRAY['0', '00', '5', '50', '3333333333333333333', '25'])[1 + i % 6])::numeric END, i % 30 / 4.0,
+	CASE WHEN i % 9 > 0 THEN i % 40 END, CASE WHEN i % 6 > 0 THEN date '2024-01-01' + i % 70 END,
+	CASE WHEN i % 10 > 0 THEN timestamp '2024-01-01' + i % 150 * interval '12 hours' END FROM generate_series(1, 1100) i;
+INSERT INTO a_heap (id, n, d, ts) SELECT 2900 + i, (ARRAY['NaN', 'Infinity', '-Infinity', '1e30', '-0.0', '0.0000', '12345678901234567890.5', '9223372036854775807',
+	'-9223372036854775808', '9223372036854775808', '1.0000000000000000000000000000000000000000', '1e-20', '0.00000000000000000000000000000000000000001'])[i]::numeric,
+	(ARRAY['infinity', '-infinity', '5874897-12-31', '294276-12-31', '4713-01-01 BC'])[1 + i % 5]::date,
+	(ARRAY['infinity', '-infinity', '294276-12-31', '4713-01-01 BC', '2024-01-01 00:00:00.000001'])[1 + i % 5]::timestamp FROM generate_series(1, 13) i;
+CREATE TABLE b_heap (LIKE a_heap);
+INSERT INTO b_heap SELECT id, t, raw, one, none, v, c, p, n, m, k, d, ts FROM a_heap WHERE id % 9 = 4 OR id > 2900;
+ALTER TABLE b_heap ALTER c TYPE char(9);
+CREATE TABLE a_packed (LIKE a_heap) USING gpucol;
+CREATE TABLE b_packed (LIKE b_heap) USING gpucol;
+INSERT INTO a_packed SELECT * FROM a_heap;
+INSERT INTO b_packed SELECT * FROM b_heap;
+VACUUM a_packed, b_packed;
+DELETE FROM a_heap WHERE id % 50 = 3; DELETE FROM a_packed WHERE id % 50 = 3;
+INSERT INTO a_heap SELECT id + 5000, upper(t), upper(raw), one, none, v, c, p || ' ', n + 0.000, m, k, d, ts FROM a_heap WHERE id % 31 = 2;
+INSERT INTO a_packed SELECT * FROM a_heap WHERE id > 5000;
+INSERT INTO b_heap SELECT id + 5000, lower(t), raw, one, none, v, c, p || '  ', n * 1.00, m, k, d, ts FROM b_heap WHERE id % 17 = 2;
+INSERT INTO b_packed SELECT * FROM b_heap WHERE id > 5000;
+ANALYZE a_heap, b_heap, a_packed, b_packed;
+
+-- the rows of a query over heap and over gpucol tables, and whether an engine joins
+CREATE FUNCTION check_rows(query text) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE line text; joined bool := false; differs int; rows int; packed text := replace(query, '@', '_packed');
+BEGIN
+	PERFORM set_config('gpucol.pushdown', 'require', true);
+	FOR line IN EXECUTE 'EXPLAIN (COSTS OFF) ' || packed LOOP
+		joined := joined OR line ~ 'GpucolJoin|^ *Join';
+	END LOOP;
+	EXECUTE 'CREATE TEMP TABLE got AS ' || packed;
+	PERFORM set_config('gpucol.pushdown', 'forbid', true);
+	EXECUTE 'CREATE TEMP TABLE want AS ' || replace(query, '@', '_heap');
+	PERFORM set_config('gpucol.pushdown', 'allow', true);
+	SELECT count(*) INTO differs FROM ((SELECT want::text FROM want EXCEPT ALL SELECT got::text FROM got)
+		UNION ALL (SELECT got::text FROM got EXCEPT ALL SELECT want::text FROM want)) x;
+	SELECT count(*) INTO rows FROM got;
+	DROP TABLE want, got;
+	RETURN CASE WHEN NOT joined THEN 'not joined, ' ELSE '' END || CASE WHEN differs > 0 THEN differs || ' rows differ of ' || rows ELSE 'equal' END;
+END $$;
+
+-- every key in every kind of join
+CREATE TABLE keys (number int, key text);
+INSERT INTO keys VALUES
+	(1, 'lower(a.t) = lower(b.t)'), (2, 'upper(a.t) = b.t'), (3, 'substr(a.t, 2) = substr(b.t, 2)'), (4, 'split_part(a.raw, ''a'', 2) = split_part(b.raw, ''a'', 2)'),
+	(5, 'coalesce(a.t, ''k1'') = coalesce(b.t, ''K1'')'), (6, 'a.t || ''x'' = b.t || ''x'''), (7, 'upper(a.raw) = upper(b.raw)'),
+	(8, 'lower(a.one) || a.one = b.one || b.one'), (9, 'coalesce(upper(a.none), ''x'') = upper(b.none)'), (10, 'lower(a.none) = lower(b.t)'),
+	(11, 'a.c = b.c'), (12, 'a.t = b.c'), (13, 'a.v = b.c'), (14, 'a.p = b.p'), (15, 'a.p = b.c'), (16, 'a.n = b.n'), (17, 'a.n = b.m'), (18, 'a.m = b.n'),
+	(19, 'a.n = b.k'), (20, 'a.k = b.n AND lower(a.t) = lower(b.t)'), (21, 'a.d = b.ts'), (22, 'a.ts = b.d'), (23, 'date_trunc(''month'', a.ts) = b.d'),
+	(24, 'CASE WHEN a.t < ''a'' THEN ''k'' ELSE upper(a.t) END = upper(b.t)'), (25, 'a.k = b.k AND lower(a.t) <> upper(b.t)'),
+	(26, 'a.k = b.k AND lower(a.v) < upper(b.t)'), (27, 'md5(a.t) = md5(b.t)'), (28, 'left(a.t, 1) = left(b.t, 1) AND a.k = b.k');
+CREATE VIEW checks AS SELECT number, key, kind, check_rows(replace(query, '?', key)) AS answer FROM keys, (VALUES
+	('inner', 'SELECT a.id, b.id AS of FROM a@ a JOIN b@ b ON ?'),
+	('left', 'SELECT a.id, b.id AS of, b.t FROM a@ a LEFT JOIN b@ b ON ? AND b.id > 300'),
+	('right', 'SELECT a.id, b.id AS of, a.t FROM a@ a RIGHT JOIN b@ b ON ? AND a.id < 900'),
+	('full', 'SELECT a.id, b.id AS of, b.n FROM a@ a FULL JOIN b@ b ON ?'),
+	('exists', 'SELECT a.id, a.t FROM a@ a WHERE EXISTS (SELECT FROM b@ b WHERE ? AND b.id % 3 > 0)'),
+	('not exists', 'SELECT b.id, b.t FROM b@ b WHERE NOT EXISTS (SELECT FROM a@ a WHERE ? AND a.id % 3 > 0)'),
+	('groups', 'SELECT lower(a.t) AS t, a.k, count(*), sum(b.id), max(b.t) FROM a@ a LEFT JOIN b@ b ON ? GROUP BY 1, 2'),
+	('three', 'SELECT count(*), sum(a.id) FROM a@ a JOIN b@ b ON ? JOIN b@ c ON c.k = b.k AND lower(c.t) = lower(a.t)')) x(kind, query);
+CREATE TABLE checked AS SELECT * FROM checks;
+SELECT count(*) FROM checked WHERE answer = 'equal';
+SELECT * FROM checked WHERE answer <> 'equal' ORDER BY number, kind;
+-- in two threads; with tables that exceed the memory
+SET gpucol.cpu_threads = 2;
+SELECT number, key, kind, answer FROM checks WHERE number % 2 = 0 AND kind <> 'groups' AND answer <> 'equal' ORDER BY number, kind;
+RESET gpucol.cpu_threads;
+SET gpucol.memory_limit = '2MB';
+SELECT number, key, kind, answer FROM checks WHERE number % 2 = 1 AND kind <> 'groups' AND answer NOT LIKE '%equal' ORDER BY number, kind;
+RESET gpucol.memory_limit;
+
+-- a function that may fail, or is the user's, is PostgreSQL's, for the rows that it asks for
+CREATE FUNCTION hers(text) RETURNS text IMMUTABLE LANGUAGE plpgsql AS 'BEGIN RETURN upper($1); END';
+SELECT check_rows('SELECT count(*) FROM a@ a JOIN b@ b ON hers(a.t) = b.t');
+SELECT check_rows('SELECT count(*) FROM a@ a JOIN b@ b ON to_char(a.n, ''FM999'') = b.t');
+-- a collation in which equal texts have different bytes
+CREATE COLLATION folded (provider = icu, locale = 'und-u-ks-level2', deterministic = false);
+SELECT check_rows('SELECT a.id, b.id AS of FROM a@ a JOIN b@ b ON lower(a.t) COLLATE folded = b.t');
+-- why a key is PostgreSQL's
+SET gpucol.pushdown = allow;
+SELECT reason('SELECT count(*) FROM a_packed a JOIN a_packed b ON hers(a.t) = b.t');
+SET client_min_messages = warning;
+DROP SCHEMA join_keys CASCADE;
