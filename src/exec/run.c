@@ -726,10 +726,15 @@ delivers_in_order(const GpucolExec *exec)
 	return exec->kind == GPUCOL_PROGRAM_SCAN && exec->make_shape == NULL;
 }
 
-/* What an engine has made of answers that were none is void. */
+/*
+ * What an engine has made of answers that were none is void.  PostgreSQL raises the errors of
+ * rows that are joined, if its plan comes to them.
+ */
 static GpucolStatus
 judge(const GpucolExec *exec, GpucolStatus status)
 {
+	if (exec->joins != NULL && !exec->emitted && GPUCOL_STATUS_IS_OF_ROW(status))
+		return GPUCOL_UNSUPPORTED;
 	return gpucol_host_refused(&exec->host) ? GPUCOL_UNSUPPORTED : status;
 }
 
@@ -742,7 +747,6 @@ next_batch(GpucolExec *exec, GpucolResult *result)
 
 	memset(result, 0, sizeof(*result));
 	status = judge(exec, exec->engine->next(exec->run, result));
-
 	if (exec->engine != &gpucol_engine_cpu && !exec->emitted &&
 		(GPUCOL_STATUS_IS_FALLBACK(status) ||
 		 (GPUCOL_STATUS_IS_OF_ROW(status) && delivers_in_order(exec))))
@@ -825,6 +829,7 @@ gpucol_run_build(GpucolExec *exec, GpucolLookup **lookup)
 			*lookup = NULL;
 			status = GPUCOL_UNSUPPORTED;
 		}
+		status = judge(exec, status);
 		if (GPUCOL_STATUS_IS_FALLBACK(status))
 			status = fall_back(exec, status, status_reason(status));
 	}

@@ -572,7 +572,7 @@ rewrite_conditions(Rewriting *rewriting)
 		if (joined == NULL)
 			continue;
 		lfirst(lc) = joined;
-		rewriting->joined = lappend(rewriting->joined, joined);
+		rewriting->joined = list_concat(rewriting->joined, gpucol_subquery_conditions(joined));
 	}
 	if (rewriting->joined == NIL)
 		return;

@@ -12,6 +12,12 @@
  * is right where neither side can be NULL: columns with a constraint that an outer join
  * does not pad, counts, and what a condition beside it excludes NULLs of.
  *
+ * Of a subquery over one table that does not refer to the query around it NULLs are asked for apart,
+ *
+ *	->	NOT EXISTS (SELECT FROM b WHERE ... AND a.x = y)
+ *		AND NOT (a.x IS NULL AND EXISTS (SELECT FROM b WHERE ...))
+ *		AND NOT EXISTS (SELECT FROM b WHERE ... AND y IS NULL)
+ *
  * An IN whose subquery is correlated becomes EXISTS likewise, of which PostgreSQL makes a
  * semi join; NULL is as good as false there.
  *
@@ -369,6 +375,84 @@ is_correlated(const SubLink *sublink)
 	return found.own || found.outer || found.farther;
 }
 
+/* An operand of a comparison as the query around the subquery has it. */
+static Node *
+left_outside(const OpExpr *comparison)
+{
+	Node	   *left = copyObject(linitial(comparison->args));
+
+	IncrementVarSublevelsUp(left, -1, 1);
+	return left;
+}
+
+/* A row that may be equal: what its columns are, and what is asked of those outside. */
+typedef struct PossibleRow
+{
+	List	   *inside;
+	List	   *outside;
+	bool		equal;			/* no column is NULL so far */
+} PossibleRow;
+
+/* For the columns from the n-th on, conditions under which rows of `inner` are not unequal. */
+static List *
+possible_rows(Query *outer, Query *inner, List *comparisons, int n, PossibleRow row)
+{
+	OpExpr	   *comparison;
+	PossibleRow next = row;
+	List	   *result;
+	Node	   *left;
+
+	if (n == list_length(comparisons))
+	{
+		if (row.equal)
+			return NIL;
+		return list_make1(make_andclause(lappend(list_copy(row.outside),
+												 make_exists(inner, copyObject(row.inside)))));
+	}
+	comparison = list_nth_node(OpExpr, comparisons, n);
+	left = left_outside(comparison);
+	next.inside = lappend(list_copy(row.inside), comparison);
+	result = possible_rows(outer, inner, comparisons, n + 1, next);
+	next = row;
+	next.equal = false;
+	if (!never_null(inner, lsecond(comparison->args)))
+	{
+		next.inside = lappend(list_copy(row.inside), gpucol_make_null_test(lsecond(comparison->args), IS_NULL));
+		result = list_concat(result, possible_rows(outer, inner, comparisons, n + 1, next));
+	}
+	if (!never_null(outer, left))
+	{
+		next.inside = row.inside;
+		next.outside = lappend(list_copy(row.outside), gpucol_make_null_test((Expr *) left, IS_NULL));
+		result = list_concat(result, possible_rows(outer, inner, comparisons, n + 1, next));
+	}
+	return result;
+}
+
+/* Does a query read one table, of which asking for one row more costs little? */
+static bool
+reads_table(const Query *inner)
+{
+	return list_length(inner->jointree->fromlist) == 1 && IsA(linitial(inner->jointree->fromlist), RangeTblRef) &&
+		rt_fetch(linitial_node(RangeTblRef, inner->jointree->fromlist)->rtindex, inner->rtable)->rtekind == RTE_RELATION;
+}
+
+/*
+ * A NOT IN that may be NULL: what rows of a table tell is asked for once.
+ */
+static Node *
+not_in_with_nulls(Query *query, const SubLink *sublink, Query *inner, List *comparisons, Node *exists)
+{
+	List	   *conditions = list_make1(make_notclause((Expr *) exists));
+	ListCell   *lc;
+
+	if (list_length(comparisons) != 1 || is_correlated(sublink) || !reads_table(inner))
+		return NULL;
+	foreach(lc, possible_rows(query, inner, comparisons, 0, (PossibleRow) {NIL, NIL, true}))
+		conditions = lappend(conditions, make_notclause(lfirst(lc)));
+	return (Node *) make_andclause(conditions);
+}
+
 Node *
 gpucol_subquery_join_condition(Query *query, Node *condition)
 {
@@ -390,14 +474,15 @@ gpucol_subquery_join_condition(Query *query, Node *condition)
 	if (inner == NULL)
 		return NULL;
 	comparisons = compare_all(query, inner, sublink->testexpr, &nulls);
-	if (comparisons == NIL || (negated && nulls))
-	{
-		if (!is_correlated(sublink))
-			gpucol_reason_add(relid, "NOT IN", "a side of it may be NULL, or its comparison is not known");
-		return NULL;
-	}
-	exists = make_exists(inner, comparisons);
-	return negated ? (Node *) make_notclause((Expr *) exists) : exists;
+	exists = comparisons == NIL ? NULL : make_exists(inner, comparisons);
+	if (exists != NULL && !negated)
+		return exists;
+	if (exists != NULL)
+		exists = nulls ? not_in_with_nulls(query, sublink, inner, comparisons, exists) :
+			(Node *) make_notclause((Expr *) exists);
+	if (exists == NULL && !is_correlated(sublink))
+		gpucol_reason_add(relid, "NOT IN", "a side of it may be NULL, or its comparison is not known");
+	return exists;
 }
 
 /* count(*), or count(arg) */
@@ -420,16 +505,6 @@ make_count(Node *arg)
 		count->aggargtypes = list_make1_oid(exprType(arg));
 	}
 	return (Expr *) count;
-}
-
-/* An operand of a comparison as the query around the subquery has it. */
-static Node *
-left_outside(const OpExpr *comparison)
-{
-	Node	   *left = copyObject(linitial(comparison->args));
-
-	IncrementVarSublevelsUp(left, -1, 1);
-	return left;
 }
 
 static Expr *
@@ -492,50 +567,6 @@ make_unknown(Query *outer, Query *inner, OpExpr *comparison)
 	sublink->subselect = (Node *) counts;
 	sublink->location = -1;
 	return (Expr *) sublink;
-}
-
-/* A row that may be equal: what its columns are, and what is asked of those outside. */
-typedef struct PossibleRow
-{
-	List	   *inside;
-	List	   *outside;
-	bool		equal;			/* no column is NULL so far */
-} PossibleRow;
-
-/* For the columns from the n-th on, conditions under which rows of `inner` are not unequal. */
-static List *
-possible_rows(Query *outer, Query *inner, List *comparisons, int n, PossibleRow row)
-{
-	OpExpr	   *comparison;
-	PossibleRow next = row;
-	List	   *result;
-	Node	   *left;
-
-	if (n == list_length(comparisons))
-	{
-		if (row.equal)
-			return NIL;
-		return list_make1(make_andclause(lappend(list_copy(row.outside),
-												 make_exists(inner, copyObject(row.inside)))));
-	}
-	comparison = list_nth_node(OpExpr, comparisons, n);
-	left = left_outside(comparison);
-	next.inside = lappend(list_copy(row.inside), comparison);
-	result = possible_rows(outer, inner, comparisons, n + 1, next);
-	next = row;
-	next.equal = false;
-	if (!never_null(inner, lsecond(comparison->args)))
-	{
-		next.inside = lappend(list_copy(row.inside), gpucol_make_null_test(lsecond(comparison->args), IS_NULL));
-		result = list_concat(result, possible_rows(outer, inner, comparisons, n + 1, next));
-	}
-	if (!never_null(outer, left))
-	{
-		next.inside = row.inside;
-		next.outside = lappend(list_copy(row.outside), gpucol_make_null_test((Expr *) left, IS_NULL));
-		result = list_concat(result, possible_rows(outer, inner, comparisons, n + 1, next));
-	}
-	return result;
 }
 
 /*
