@@ -343,10 +343,10 @@ typedef struct GpucolCuts
 } GpucolCuts;
 
 /*
- * Predicates that only the host can evaluate (any immutable function over a
- * BYTES value), functions that make other BYTES values of them, and orders of BYTES values.
- * Called in the engine's main thread, predicates and functions once per distinct value of a dictionary, or once per row where the
- * chunk has none.
+ * Predicates that only the host can evaluate (any immutable function over a BYTES value),
+ * functions that make other BYTES values of them, and orders of BYTES values.  Called in the
+ * engine's main thread, predicates and functions once per distinct value of a dictionary, or
+ * once per row where the chunk has none.
  */
 typedef struct GpucolHost
 {

@@ -5,8 +5,9 @@
  *	  by numbers of characters, between separators, and what a regular expression finds;
  *	  and comparisons of two, where equal values have equal bytes.
  *
- * Numbers of characters, separators and expressions are constants.  Parts are keys of groups and of joins, compared, and
- * counted as distinct only (l->parts): elsewhere a text is a column, or a condition on a part of one (match_value.c).
+ * Numbers of characters, separators and expressions are constants.  Parts are keys of groups and
+ * of joins, compared, and counted as distinct only (l->parts): elsewhere a text is a column, or a
+ * condition on a part of one (match_value.c).
  *
  *-------------------------------------------------------------------------
  */

@@ -433,8 +433,10 @@ possible_rows(Query *outer, Query *inner, List *comparisons, int n, PossibleRow 
 static bool
 reads_table(const Query *inner)
 {
-	return list_length(inner->jointree->fromlist) == 1 && IsA(linitial(inner->jointree->fromlist), RangeTblRef) &&
-		rt_fetch(linitial_node(RangeTblRef, inner->jointree->fromlist)->rtindex, inner->rtable)->rtekind == RTE_RELATION;
+	const RangeTblRef *from = linitial(inner->jointree->fromlist);
+
+	return list_length(inner->jointree->fromlist) == 1 && IsA(from, RangeTblRef) &&
+		rt_fetch(from->rtindex, inner->rtable)->rtekind == RTE_RELATION;
 }
 
 /*

@@ -10,7 +10,7 @@
  *
  *-------------------------------------------------------------------------
  */
-#include "engine/cpu/cpu.h"
+#include "engine/cpu/host.h"
 
 #define ASKED	512				/* rows that the host is asked about together */
 #define ENTRIES	4096			/* entries of a dictionary that a thread asks about at a time */

@@ -11,7 +11,7 @@
  *
  *-------------------------------------------------------------------------
  */
-#include "engine/cpu/cpu.h"
+#include "engine/cpu/host.h"
 #include "kernel/bitpack.h"
 
 /* The rows of a window that have passed so far, by vector. */

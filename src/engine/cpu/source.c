@@ -24,6 +24,7 @@
 #include <time.h>
 
 #include "engine/cpu/build.h"
+#include "engine/cpu/host.h"
 #include "engine/cpu/join.h"
 #include "kernel/bitpack.h"
 

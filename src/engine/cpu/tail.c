@@ -10,6 +10,7 @@
  *
  *-------------------------------------------------------------------------
  */
+#include "engine/cpu/host.h"
 #include "engine/cpu/join.h"
 
 /* A batch of rows of NULLs; stays as long as the run. */
