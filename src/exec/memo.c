@@ -24,6 +24,7 @@
 
 #include "exec/item_table.h"
 #include "exec/memo.h"
+#include "exec/numeric_math.h"
 #include "kernel/hash.h"
 #include "lower/coarse.h"
 
@@ -94,6 +95,7 @@ gpucol_memo_create(Expr *expr, PlanState *parent, TupleDesc desc, Size most)
 	Form_pg_attribute att;
 
 	memo->state = ExecInitExpr(expr, parent);
+	gpucol_numeric_math_install(memo->state);
 	memo->column = find_column(expr);
 	if (memo->column < 0)
 		return memo;

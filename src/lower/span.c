@@ -3,10 +3,11 @@
  * span.c
  *	  Intervals: months, days and microseconds in a register each.
  *
- * They come from columns and constants, constants times integers, make_interval, times,
- * differences of timestamps and times, ages, and sums of all these.  Engines compare them (as PostgreSQL does, by months of thirty days), take fields,
- * shift times, and sum each part.  The least and greatest they find of differences of
- * timestamps, which one integer has; equal intervals of other kinds look different.
+ * They come from columns and constants, constants times integers, make_interval, times, differences of
+ * timestamps and times, ages, and sums of all these.  Engines compare them (as PostgreSQL does, by
+ * months of thirty days), take fields, shift times, and sum each part.  The least and greatest they
+ * find of differences of timestamps, which one integer has; equal intervals of other kinds look
+ * different.
  *
  * What exceeds PostgreSQL's range, and infinite intervals, make the statement fall back.
  *
@@ -230,7 +231,7 @@ multiplies_exactly(int64 usecs, int bits)
 		if (low == all && (odd >> all & 1) == 0)
 			low++;
 	}
-	return all + bits <= 62 && all - low + bits <= DBL_MANT_DIG;
+	return all + bits <= 63 && all - low + bits <= DBL_MANT_DIG;
 }
 
 /* A constant interval times an integer, as float8. */

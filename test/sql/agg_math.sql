@@ -58,4 +58,15 @@ SELECT differ(q) FROM unnest(ARRAY['SELECT sum(f * 1e306) FROM packed WHERE f BE
 	'SELECT sum(1e308::float8) FROM packed WHERE id % 1024 = 7', 'SELECT id % 1024 AS k, sum(1e308::float8) FROM packed GROUP BY 1', 'SELECT avg(f * 1e306) FROM packed WHERE f BETWEEN 50 AND 1e300',
 	'SELECT sum(CASE WHEN id = 1 THEN ''Infinity'' ELSE 1e308 END::float8) FROM packed', 'SELECT sum(CASE WHEN id = 1 THEN ''NaN'' ELSE 1e308 END::float8) FROM packed',
 	'SELECT sum(CASE WHEN id = 3 THEN ''Infinity'' ELSE 1e308 END::float8) FROM packed']) q WHERE differ(q) IS NOT NULL;
+-- roots, logarithms and powers of numerics, digit for digit: many values, digits, magnitudes, errors
+CREATE TABLE numerics (id int, k int, n numeric, d numeric(12,4)) USING gpucol;
+INSERT INTO numerics SELECT i, i % 5, CASE i % 11 WHEN 0 THEN 10 ^ (i % 13 - 6) WHEN 1 THEN 1 + (i % 200 - 100) / 1000.0 WHEN 2 THEN (i * 7919 % 100003) / 7.0 WHEN 3 THEN i WHEN 4 THEN i * i / 4.0
+	WHEN 5 THEN round(i / 3.0, i % 12) WHEN 6 THEN 1e-9 * i WHEN 7 THEN 1e20 + i WHEN 8 THEN (i % 90)::numeric + 0.25 WHEN 9 THEN trim_scale(i * 0.001) ELSE 123456789012345678901234567890123456789.5 * i END, (i * 7919 % 1000003) / 100.0 + 0.01
+	FROM generate_series(1, 4000) i;
+INSERT INTO numerics VALUES (0, 9, NULL, NULL);
+ANALYZE numerics;
+SELECT differ(q) FROM unnest(ARRAY['sqrt(n)', 'ln(n)', 'log(n)', 'log(2, n)', 'log(n + 0.5, 7)', 'log(1.5, d)', 'exp(n / 100000000)', 'exp(round(d / 1000, 5))', 'exp(-round(d / 500, 2))', 'exp(d % 7)', 'power(n, 0.5)', 'power(n, 2)', 'power(d, 3)', 'd ^ 1.7', 'power(d, -0.3)', 'power(1.01, id)',
+	'power(d, k)', 'power(d, -k)', 'sqrt(d)', 'ln(d)', 'log(d)', 'sqrt(d * d)', 'exp(ln(d))', 'ln(n - 1)', 'sqrt(d - 1)', 'power(-d, 3)', 'power(-d, 0.5)', 'power(n - n, -1)', 'log(d - d, 3)', 'exp(n)']) f,
+	LATERAL unnest(ARRAY[format('SELECT md5(array_agg(%s ORDER BY id)::text) FROM numerics WHERE n < 1e16 OR n > 1e31', f), format('SELECT k, sum(%s), min(%s) FROM numerics WHERE n < 1e16 GROUP BY k', f, f), format('SELECT %s AS x, count(*) FROM numerics WHERE d < 100 GROUP BY 1', f)]) q WHERE differ(q) IS NOT NULL;
+SELECT differ('SELECT sum(ln(n)) FROM (SELECT ''NaN''::numeric AS n FROM numerics OFFSET 0) x', 'Custom Scan'), differ('SELECT sum(ln(CASE WHEN id = 5 THEN ''NaN'' ELSE n END)), max(exp(CASE WHEN id = 5 THEN ''Infinity'' ELSE d / 1000 END)) FROM numerics WHERE id < 10');
 DROP SCHEMA agg_math CASCADE;
