@@ -184,12 +184,14 @@ typedef struct GpucolProbeFigures
 
 /*
  * Joined rows that nobody wants: those whose value of an output comes after a bound, which may
- * rise while the run goes on.  An engine may leave them out.
+ * rise while the run goes on; or (`each`) after the first value of those that were made of the same
+ * flowing row.  An engine may leave them out.
  */
 typedef struct GpucolTopBound
 {
 	uint16_t	output;			/* of class B, I, F, or D, whose mantissas are clamped */
 	bool		descending;
+	bool		each;			/* and there is no bound */
 	int64_t		bound;			/* least order of what is wanted, if descending, else of ~order; INT64_MIN:
 								 * all are.  Written by the host with __atomic_store_n */
 } GpucolTopBound;

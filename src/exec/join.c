@@ -319,7 +319,7 @@ join_rescan(CustomScanState *node)
 	gpucol_run_rescan_fallback(node, state->fallback);
 }
 
-/* The sort keys as they are written after ORDER BY, and the limit. */
+/* The sort keys as they are written after ORDER BY, and the limit, if it is one of all rows. */
 static void
 explain_top(GpucolJoinState *state, List *ancestors, ExplainState *es)
 {
@@ -332,6 +332,11 @@ explain_top(GpucolJoinState *state, List *ancestors, ExplainState *es)
 									  top->keys[i].sort.descending ? " DESC" : ""));
 	if (keys == NIL)
 		return;
+	if (top->k == 0)
+	{
+		ExplainPropertyList("First Of Each Row", keys, es);
+		return;
+	}
 	ExplainPropertyList("Top Key", keys, es);
 	ExplainPropertyInteger("Top Rows", NULL, top->k, es);
 	if (es->analyze && top->too_much)

@@ -56,7 +56,7 @@ gpucol_topn_stream_key(GpucolTopnStream *stream, int n, int output, const Gpucol
 	stream->nused = n + 1;
 	stream->clamped = last && value->cls == GPUCOL_CLASS_D;
 	if (n == 0)
-		stream->bound = (GpucolTopBound) {(uint16) output, key->descending, PG_INT64_MIN};
+		stream->bound = (GpucolTopBound) {(uint16) output, key->descending, stream->k == 0, PG_INT64_MIN};
 	return !last;
 }
 
@@ -207,7 +207,7 @@ gpucol_topn_stream_pick(GpucolTopnStream *stream, GpucolBudget *budget, int n, G
 	uint32	   *rows;
 	uint32		picked = 0;
 
-	if (stream->nused == 0 || stream->too_much)
+	if (stream->nused == 0 || stream->k == 0 || stream->too_much)
 		return;
 	if (!stream->open)
 		open_heap(stream, budget, keys[0].cls);

@@ -18,7 +18,8 @@
  */
 typedef struct GpucolTopnStream
 {
-	int64		k;				/* rows wanted; 0: all */
+	int64		k;				/* rows wanted; 0: those that come first among the ones made of
+								 * the same flowing row, which the engine knows alone */
 	int			nkeys;
 	GpucolTopnKey keys[GPUCOL_SHAPE_MAX_KEYS];
 

@@ -93,7 +93,8 @@ typedef struct GpucolSortKey
 typedef enum GpucolTopnPrivate
 {
 	GPUCOL_TOPN_PRIVATE_BEHIND, /* as in GpucolScan */
-	GPUCOL_TOPN_PRIVATE_LIMIT,	/* Integer: rows wanted */
+	GPUCOL_TOPN_PRIVATE_LIMIT,	/* Integer: rows wanted; of GpucolJoin 0: the first ones by
+								 * their only key of those made of each flowing row */
 	GPUCOL_TOPN_PRIVATE_ALL_TIES,	/* Integer: bool */
 	GPUCOL_TOPN_PRIVATE_DESCENDING, /* IntList: bool, by key */
 	GPUCOL_TOPN_PRIVATE_NULLS_FIRST,	/* IntList: bool, by key */

@@ -171,14 +171,19 @@ find_clause(PlannerInfo *root, const PathKey *wanted)
 bool
 gpucol_topn_find_key(PlannerInfo *root, const PathKey *wanted, GpucolSortKey *key)
 {
-	SortGroupClause *clause = find_clause(root, wanted);
+	const SortGroupClause *clause = find_clause(root, wanted);
+
+	return clause != NULL && gpucol_topn_clause_key(root, clause, key);
+}
+
+bool
+gpucol_topn_clause_key(PlannerInfo *root, const SortGroupClause *clause, GpucolSortKey *key)
+{
 	TypeCacheEntry *type;
 	Oid			family;
 	Oid			input;
 
-	if (clause == NULL)
-		return false;
-	key->expr = (Expr *) get_sortgroupclause_expr(clause, root->processed_tlist);
+	key->expr = (Expr *) get_sortgroupclause_expr((SortGroupClause *) clause, root->processed_tlist);
 	key->nulls_first = clause->nulls_first;
 	type = lookup_type_cache(exprType((Node *) key->expr),
 							 TYPECACHE_LT_OPR | TYPECACHE_GT_OPR);

@@ -35,6 +35,7 @@
 #include "plan/twice.h"
 #include "plan/walk.h"
 #include "plan/window.h"
+#include "planner/path_topn.h"
 #include "planner/planner.h"
 
 /* The windows of a query. */
@@ -489,22 +490,55 @@ count_sorts(const Windows *w)
 	return n;
 }
 
+/* How many rows of each partition matter, at least 1; 0: all may. */
+static double
+rows_of_each(const Windows *w)
+{
+	Expr	   *bound = NULL;
+	List	   *limit = find_limit(w, &bound);
+	const Const *rows = (const Const *) bound;
+	int64		most;
+
+	if (limit == NIL || !IsA(bound, Const) || rows->constisnull)
+		return 0;
+	most = rows->consttype == INT2OID ? DatumGetInt16(rows->constvalue) :
+		rows->consttype == INT4OID ? DatumGetInt32(rows->constvalue) : DatumGetInt64(rows->constvalue);
+	return Max((double) most - lsecond_int(limit), 1);
+}
+
 /* The rows that conditions leave, where few of each partition matter. */
 static double
 count_rows(const Windows *w)
 {
 	double		rows = w->top->path.rows;
+	double		most = rows_of_each(w);
 	WindowClause *clause = linitial(w->clauses);
-	Expr	   *bound = NULL;
 	double		partitions;
 
-	if (find_limit(w, &bound) == NIL || !IsA(bound, Const) || ((Const *) bound)->constisnull ||
-		((Const *) bound)->consttype != INT8OID)
+	if (most == 0)
 		return rows;
 	partitions = clause->partitionClause == NIL ? 1 :
 		estimate_num_groups(w->root, get_sortgrouplist_exprs(clause->partitionClause, w->root->processed_tlist),
 							w->child->rows, NULL, NULL);
-	return clamp_row_est(Min(rows, partitions * Max(DatumGetInt64(((Const *) bound)->constvalue), 1)));
+	return clamp_row_est(Min(rows, partitions * most));
+}
+
+/*
+ * The child, or a join that leaves out rows of which the limit wants none: all but the first of those that
+ * are made of one row of the table that partitions are made of.
+ */
+static Path *
+choose_child(const Windows *w, const RelOptInfo *input_rel)
+{
+	const WindowClause *clause = linitial(w->clauses);
+	Path	   *first;
+
+	if (clause->orderClause == NIL || rows_of_each(w) != 1)
+		return w->child;
+	first = gpucol_path_topn_first(w->root, input_rel->pathlist, linitial(clause->orderClause),
+								   get_sortgrouplist_exprs(clause->partitionClause, w->root->processed_tlist));
+	return first != NULL && first->total_cost <= w->child->total_cost &&
+		equal(first->pathtarget->exprs, w->child->pathtarget->exprs) ? first : w->child;
 }
 
 static void
@@ -561,6 +595,7 @@ gpucol_path_window_add(PlannerInfo *root, RelOptInfo *input_rel, RelOptInfo *out
 	if (!find_clauses(&w, input_rel, linitial(output_rel->pathlist)) ||
 		!check_functions(&w) || !save(&w, &exprs, &saved))
 		return;
+	w.child = choose_child(&w, input_rel);
 	add_window_path(&w, output_rel, exprs, saved);
 }
 

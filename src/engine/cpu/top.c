@@ -2,7 +2,7 @@
  *
  * top.c
  *	  Joined rows of a SCAN that come after those that are wanted (GpucolTopBound): dropped
- *	  before their outputs are made.
+ *	  before their outputs are made.  A bound says so, or another row made of the same flowing one.
  *
  * The instructions that compute the sort key run for all rows behind the last probe, the
  * others for those that remain.
@@ -72,6 +72,40 @@ order_of(const GpucolCpuReg *reg, uint32_t j)
 	}
 }
 
+/* What is greater the sooner the value comes. */
+GPUCOL_CPU_INLINE int64_t
+place_of(const GpucolTopBound *top, const GpucolCpuReg *reg, uint32_t j)
+{
+	int64_t		order = order_of(reg, j);
+
+	return top->descending ? order : ~order;
+}
+
+/*
+ * List the rows that come first among the selected ones of their flowing row, which lie side by
+ * side, and those that tie with them or are NULL.
+ */
+static uint32_t
+first_of_each(const GpucolCpuWorker *worker, const GpucolTopBound *top, const GpucolCpuReg *reg, uint16_t *at)
+{
+	uint32_t	n = 0;
+
+	for (uint32_t j = 0, end; j < worker->nsel; j = end)
+	{
+		int64_t		best = INT64_MIN;
+
+		for (end = j; end < worker->nsel && (end == j || (!worker->full && worker->sel[end] == worker->sel[j])); end++)
+			if (!GPUCOL_CPU_NULL_AT(reg, end) && place_of(top, reg, end) > best)
+				best = place_of(top, reg, end);
+		for (uint32_t i = j; i < end; i++)
+		{
+			at[n] = (uint16_t) i;
+			n += GPUCOL_CPU_NULL_AT(reg, i) || place_of(top, reg, i) == best;
+		}
+	}
+	return n;
+}
+
 GpucolStatus
 gpucol_cpu_top_drop(GpucolCpuWorker *worker, const GpucolCpuVector *vector)
 {
@@ -83,7 +117,7 @@ gpucol_cpu_top_drop(GpucolCpuWorker *worker, const GpucolCpuVector *vector)
 	uint16_t	at[GPUCOL_SELECT_ROOM];
 	uint32_t	n = 0;
 
-	if (bound == INT64_MIN)
+	if (bound == INT64_MIN && !top->each)
 		return GPUCOL_OK;
 	for (int i = 0; i < run->out.ntop_instrs; i++)
 	{
@@ -93,13 +127,14 @@ gpucol_cpu_top_drop(GpucolCpuWorker *worker, const GpucolCpuVector *vector)
 		if (status != GPUCOL_OK)
 			return status;
 	}
-	for (uint32_t j = 0; j < worker->nsel; j++)
-	{
-		int64_t		order = order_of(reg, j);
-
-		at[n] = (uint16_t) j;
-		n += GPUCOL_CPU_NULL_AT(reg, j) || (top->descending ? order : ~order) >= bound;
-	}
+	if (top->each)
+		n = first_of_each(worker, top, reg, at);
+	else
+		for (uint32_t j = 0; j < worker->nsel; j++)
+		{
+			at[n] = (uint16_t) j;
+			n += GPUCOL_CPU_NULL_AT(reg, j) || place_of(top, reg, j) >= bound;
+		}
 	if (n < worker->nsel)
 		gpucol_cpu_probe_keep(worker, GPUCOL_STAGE_FILTER(last), last, at, n);
 	return GPUCOL_OK;
