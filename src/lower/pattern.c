@@ -6,7 +6,8 @@
  *
  * Only what means the same in every collation is taken: plain characters, sets of ASCII
  * characters or all but these, and greedy quantifiers.  Of other expressions PostgreSQL's
- * engine finds the group.
+ * engine finds the group.  Separators may also be classes, such as \W: PostgreSQL is asked which
+ * ASCII characters are in them, and texts that have others are left to it.
  *
  *-------------------------------------------------------------------------
  */
@@ -14,6 +15,7 @@
 
 #include "lower/lower.h"
 #include "lower/reader.h"
+#include "lower/regex.h"
 #include "lower/set_function.h"
 
 /* A plain character's next byte: false at anything else. */
@@ -216,6 +218,93 @@ gpucol_lower_pattern(const char *regexp, int len, GpucolTextPattern *p, GpucolPa
 	return r.at == r.end && (facts->whole || p->optional == 0) && (facts->group == 1 || is_decided(p));
 }
 
+/* Pass a character of a set, known to be one: itself, or behind a backslash. */
+static bool
+pass_member(GpucolReadText *r, uint8 *byte)
+{
+	*byte = r->at < r->end ? (uint8) *r->at : 0;
+	if (*byte == '\\')
+	{
+		r->at++;
+		if (r->at >= r->end || !(gpucol_read_sees(r, "tnrfv") || (isascii(*r->at) && ispunct((unsigned char) *r->at))))
+			return false;
+		*byte = 0;
+	}
+	else if (*byte < ' ' || *byte > '~' || *byte == '[')
+		return false;
+	r->at++;
+	return true;
+}
+
+/* Pass a class of a set. */
+static bool
+pass_class(GpucolReadText *r)
+{
+	static const char *const classes[] = {"[:alnum:]", "[:alpha:]", "[:digit:]", "[:lower:]", "[:punct:]", "[:space:]",
+	"[:upper:]", "\\s", "\\d", "\\w"};
+
+	for (int i = 0; i < (int) lengthof(classes); i++)
+	{
+		if (gpucol_read_pass(r, classes[i]))
+			return true;
+	}
+	return false;
+}
+
+/* Does a range's sign come next? */
+static bool
+at_range(const GpucolReadText *r)
+{
+	return gpucol_read_sees(r, "-") && r->end - r->at >= 2 && r->at[1] != ']';
+}
+
+/*
+ * Pass a set that PostgreSQL takes for one, without an error: \s and its kin, or in brackets classes,
+ * characters, and ranges of letters or digits.
+ */
+static bool
+pass_set(GpucolReadText *r)
+{
+	bool		first = true;
+	uint8		from;
+	uint8		to;
+
+	if (gpucol_read_pass(r, "\\"))
+		return gpucol_read_sees(r, "sSdDwW") && r->at++ != NULL;
+	if (!gpucol_read_pass(r, "["))
+		return false;
+	(void) gpucol_read_pass(r, "^");
+	for (; r->at < r->end && *r->at != ']'; first = false)
+	{
+		if (!first && at_range(r))
+			return false;
+		if (pass_class(r))
+			continue;
+		if (!pass_member(r, &from))
+			return false;
+		if (!at_range(r))
+			continue;
+		r->at++;
+		if (!pass_member(r, &to) || to < from ||
+			!((isdigit(from) && isdigit(to)) || (islower(from) && islower(to)) || (isupper(from) && isupper(to))))
+			return false;
+	}
+	return !first && gpucol_read_pass(r, "]");
+}
+
+/* Read a set of which PostgreSQL says, under a collation, what ASCII characters are in it; of others nobody asks. */
+static bool
+read_classes(GpucolReadText *r, Oid collation, GpucolSetFunction *function)
+{
+	const char *from = r->at;
+
+	if (!pass_set(r))
+		return false;
+	gpucol_regex_ascii_set(pnstrdup(from, r->at - from), collation, function->set);
+	function->ascii = true;
+	return true;
+}
+
 /* One or more of the set, or one. */
 static bool
 end_set(GpucolReadText *r, GpucolSetFunction *function)
@@ -226,30 +315,25 @@ end_set(GpucolReadText *r, GpucolSetFunction *function)
 }
 
 bool
-gpucol_lower_separator(const char *regexp, int len, GpucolSetFunction *function)
+gpucol_lower_separator(const char *regexp, int len, Oid collation, GpucolSetFunction *function)
 {
 	GpucolReadText r = {regexp, regexp + len};
+	GpucolReadText ahead = r;
 	GpucolTextPattern set;
 	uint8		byte;
 
 	memset(&set, 0, sizeof(set));
 	function->keeps_empty = true;
-	if (gpucol_read_pass(&r, "["))
+	if (gpucol_read_pass(&ahead, "[") && read_set(&ahead, &set))
 	{
-		if (!read_set(&r, &set))
-			return false;
 		function->beyond = (set.set[2] & 1) != 0;
 		memcpy(function->set, set.set, sizeof(function->set));
-		return end_set(&r, function);
+		return end_set(&ahead, function);
 	}
-	if (gpucol_read_pass(&r, "\\s"))
-	{
-		for (const char *space = " \t\n\v\f\r"; *space != '\0'; space++)
-			add_to_set(&set, (uint8) *space);
-		memcpy(function->set, set.set, sizeof(function->set));
-		function->ascii = true;
-		return end_set(&r, function);
-	}
+	ahead = r;
+	if (read_classes(&ahead, collation, function))
+		return end_set(&ahead, function);
+	memset(&set, 0, sizeof(set));
 	while (read_byte(&r, &byte) && function->len < GPUCOL_SET_SEPARATOR)
 		function->separator[function->len++] = (char) byte;
 	if (function->len != 1 || IS_HIGHBIT_SET(function->separator[0]) || !gpucol_read_sees(&r, "+"))

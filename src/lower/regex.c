@@ -70,6 +70,21 @@ gpucol_regex_has_ascii_digits(Oid collation)
 		matches(F_TEXTREGEXEQ, collation, "0123456789", "^\\d{10}$");
 }
 
+void
+gpucol_regex_ascii_set(const char *set, Oid collation, uint64 bits[2])
+{
+	const char *regexp = psprintf("^%s$", set);
+
+	bits[0] = bits[1] = 0;
+	for (int c = 1; c < 128; c++)
+	{
+		const char	value[] = {(char) c, '\0'};
+
+		if (matches(F_TEXTREGEXEQ, collation, value, regexp))
+			bits[c / 64] |= UINT64CONST(1) << (c % 64);
+	}
+}
+
 /* Has every ASCII letter the usual other case, and no further one? */
 static bool
 has_ascii_cases(Oid collation)

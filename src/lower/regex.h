@@ -15,6 +15,9 @@
 /* Are ASCII's digits all that \d means under a collation, as far as is known here? */
 extern bool gpucol_regex_has_ascii_digits(Oid collation);
 
+/* The bits of the ASCII characters that a valid set, such as \W or [[:space:],], means under a collation. */
+extern void gpucol_regex_ascii_set(const char *set, Oid collation, uint64 bits[2]);
+
 /*
  * The automaton, in the current memory context, that accepts what such a regular expression
  * matches under the collation, with or without regard to case; NULL if there is none, or one

@@ -6,7 +6,7 @@
  *	  string_to_array() and regexp_split_to_array().
  *
  * Separators are constants: of string_to_table() up to 16 bytes, of regexp_split_to_table() plain
- * characters or a set of them (pattern.c).
+ * characters or a set of them, or a class such as \W (pattern.c).
  *
  *-------------------------------------------------------------------------
  */
@@ -58,7 +58,7 @@ read_separator(GpucolLower *l, const FuncExpr *expr, GpucolSetFunction *function
 	value = DatumGetTextPP(separator->constvalue);
 	function->fields = true;
 	if (expr->funcid == F_REGEXP_SPLIT_TO_TABLE_TEXT_TEXT || expr->funcid == F_REGEXP_SPLIT_TO_ARRAY_TEXT_TEXT)
-		return gpucol_lower_separator(VARDATA_ANY(value), VARSIZE_ANY_EXHDR(value), function) ||
+		return gpucol_lower_separator(VARDATA_ANY(value), VARSIZE_ANY_EXHDR(value), collation, function) ||
 			gpucol_lower_decline(l, "a separator that only PostgreSQL's engine finds");
 	if (VARSIZE_ANY_EXHDR(value) < 1 || VARSIZE_ANY_EXHDR(value) > GPUCOL_SET_SEPARATOR)
 		return gpucol_lower_decline(l, "a separator of no bytes, or of more than %d", GPUCOL_SET_SEPARATOR);

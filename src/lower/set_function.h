@@ -27,6 +27,6 @@ extern bool gpucol_lower_set(GpucolLower *l, const FuncExpr *expr, Expr *argumen
 							 uint16 *consts);
 
 /* pattern.c: read a regular expression as a separator; false if it is none that engines find. */
-extern bool gpucol_lower_separator(const char *regexp, int len, GpucolSetFunction *function);
+extern bool gpucol_lower_separator(const char *regexp, int len, Oid collation, GpucolSetFunction *function);
 
 #endif							/* GPUCOL_LOWER_SET_FUNCTION_H */

@@ -70,7 +70,7 @@ sub set_function
 	my ($table) = @_;
 
 	return @{ pick(["string_to_table(s.t, ' ')", 0], ["string_to_table(s.t, 'b ')", 0], ["unnest(string_to_array(s.t, ' '))", 0], ["unnest(regexp_split_to_array(s.t, '[ab]+'))", 0], ["regexp_split_to_table(s.t, ' +')", 0], ["regexp_split_to_table(s.t, '\\s+')", 0],
-			["regexp_split_to_table(s.t, '[^a-c]+')", 0], ["regexp_split_to_table(s.t, '[ c]')", 0], ['unnest(s.tags)', 0], ['unnest(s.w)', 0], ['unnest(s.r)', 1],
+			["regexp_split_to_table(s.t, '[^a-c]+')", 0], ["regexp_split_to_table(s.t, '\\W+')", 0], ["regexp_split_to_table(s.t, '[[:space:]b]')", 0], ["regexp_split_to_table(s.t, '[ c]')", 0], ['unnest(s.tags)', 0], ['unnest(s.w)', 0], ['unnest(s.r)', 1],
 			['unnest(s.r)', 1], ['unnest(s.days)', 2]) } if $table eq 'd_@';
 	return @{ pick(["string_to_table(s.t, ' ')", 0], ["regexp_split_to_table(s.t, '[ab]')", 0], ['unnest(s.tags)', 0], ['unnest(s.r)', 1],
 			['generate_series(1, s.k)', 1], ["unnest(string_to_array(s.v, 'v'))", 0], ['unnest(array_cat(s.r, ARRAY[s.k::int]))', 1],
