@@ -4,8 +4,9 @@
  *	  Where inserted rows go: delta or segments.
  *
  * multi_insert (COPY): a first batch of fewer than GPUCOL_BULK_ROWS rows is taken
- * for a small load and goes to the delta; otherwise, and once a command has loaded
- * that many into whatever tables, rows go to segments.
+ * for a small load and goes to the delta, unless COPY has cut it for its bytes and not
+ * for its rows; otherwise, and once a command has loaded that many into whatever
+ * tables, rows go to segments.
  *
  * tuple_insert with a bulk insert state (CREATE TABLE AS, REFRESH MATERIALIZED
  * VIEW, rewrites): the table is new and has no indexes; all rows go to segments.
@@ -27,6 +28,13 @@
 #include "columnar/rownum.h"
 #include "columnar/slot.h"
 #include "columnar/writer.h"
+
+/*
+ * A batch of so many rows and bytes is part of a load.  COPY cuts its batches at 65,536
+ * bytes of text, which are fewer as values.
+ */
+#define BULK_BATCH_ROWS		32
+#define BULK_BATCH_BYTES	((Size) 40 * 1024)
 
 /* Rows that a command has inserted, whatever the tables. */
 typedef struct Command
@@ -157,13 +165,33 @@ gpucol_insert_tuple(Relation rel, TupleTableSlot *slot, CommandId cid, int optio
 		GetHeapamTableAmRoutine()->tuple_insert(rel, slot, cid, options, bistate);
 }
 
+/* Do the values of a batch take as much as COPY collects before it inserts them? */
+static bool
+are_long(Relation rel, TupleTableSlot **slots, int nslots)
+{
+	Size		bytes = 0;
+
+	for (int i = 0; i < nslots && nslots >= BULK_BATCH_ROWS && bytes < BULK_BATCH_BYTES; i++)
+	{
+		slot_getallattrs(slots[i]);
+		bytes += heap_compute_data_size(RelationGetDescr(rel), slots[i]->tts_values, slots[i]->tts_isnull);
+	}
+	return bytes >= BULK_BATCH_BYTES;
+}
+
 void
 gpucol_insert_multi(Relation rel, TupleTableSlot **slots, int nslots, CommandId cid,
 					int options, BulkInsertState bistate)
 {
 	GpucolWriter *writer = NULL;
+	bool		bulk = are_bulk(count_rows(cid, nslots) + nslots);
 
-	if (are_bulk(count_rows(cid, nslots) + nslots))
+	if (!bulk && are_long(rel, slots, nslots))
+	{
+		gpucol_insert_announce(cid);
+		bulk = true;
+	}
+	if (bulk)
 		writer = gpucol_writer_get(rel, cid, options);
 	if (writer == NULL)
 	{

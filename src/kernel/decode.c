@@ -51,6 +51,16 @@ gpucol_decode_map(GpucolDecoder *dec, GpucolStreamKind stream,
 }
 
 void
+gpucol_decode_fork(const GpucolDecoder *dec, GpucolDecoder *other)
+{
+	*other = *dec;
+	other->loaded = NULL;
+	other->block = other->packed = NULL;
+	other->block_size = other->packed_size = 0;
+	other->block_vector = GPUCOL_STREAM_NO_VECTOR;
+}
+
+void
 gpucol_decode_free(GpucolDecoder *dec)
 {
 	if (dec->loaded != NULL)

@@ -89,6 +89,12 @@ extern void gpucol_decode_extent(const GpucolChunkDesc *desc,
 extern void gpucol_decode_init(GpucolDecoder *dec, const GpucolChunkDesc *desc,
 							   uint32_t nrows, const GpucolMemory *memory);
 
+/*
+ * A decoder for another thread: of the same chunk, windows and loaded dictionary, which stay
+ * the first one's, with scratch memory of its own.  To be freed before the first.
+ */
+extern void gpucol_decode_fork(const GpucolDecoder *dec, GpucolDecoder *other);
+
 /* Say where word rows of a stream are now; replaces the stream's last window. */
 extern void gpucol_decode_map(GpucolDecoder *dec, GpucolStreamKind stream,
 							  const GpucolRows *rows);

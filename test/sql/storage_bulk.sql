@@ -41,6 +41,14 @@ BEGIN
 END $$;
 SELECT count(*) FROM plain WHERE id > 300000;
 
+-- COPY: rows so long that its first batch is cut for its bytes; few rows stay few
+CREATE TABLE long (id int, label text) USING gpucol;
+COPY long FROM PROGRAM 'awk "BEGIN { for (i = 1; i <= 2500; i++) printf \"%d\\t%090d\n\", i, i }"';
+SELECT packed('long'), count(*), sum(id), sum(length(label)) FROM long;
+COPY long FROM PROGRAM 'awk "BEGIN { for (i = 1; i <= 300; i++) printf \"%d\\t%090d\n\", i, i }"';
+COPY long FROM PROGRAM 'awk "BEGIN { for (i = 1; i <= 2; i++) printf \"%d\\t%045000d\n\", i, i }"';
+SELECT packed('long'), count(*), sum(id), sum(length(label)) FROM long;
+
 -- foreign keys in both directions and row triggers afterwards
 CREATE TABLE parent (id int PRIMARY KEY) USING gpucol;
 INSERT INTO parent SELECT generate_series(1, 2000);

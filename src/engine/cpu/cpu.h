@@ -52,7 +52,7 @@
 #define GPUCOL_CPU_MAX_THREADS	64
 #define GPUCOL_CPU_WINDOW		1024	/* vectors mapped at a time, at most */
 #define GPUCOL_CPU_FIRST_PACE	128	/* vectors of the first window */
-#define GPUCOL_CPU_RAW_WINDOW	16	/* the same where bytes are raw */
+#define GPUCOL_CPU_RAW_WINDOW	64	/* the same where bytes are raw */
 #define GPUCOL_CPU_SCAN_WINDOW	32	/* the same for a SCAN, which keeps outputs */
 #define GPUCOL_CPU_JOIN_OUTPUTS	16	/* output buffers of a worker of a SCAN with probes, at most */
 

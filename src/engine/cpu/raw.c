@@ -4,7 +4,7 @@
  *	  Raw bytes of a window, of those vectors alone that have a row for which they
  *	  matter.
  *
- * Raw bytes are dear: they are copied and unpacked in the main thread, and the host
+ * Raw bytes are dear: they are copied in the main thread, unpacked in all, and the host
  * looks at each row.  So the conjuncts that need none of them are tested first; then
  * columns are read that the host has a say on, which it has about the rows that are
  * left; then the others.  A vector without rows that are left counts as excluded.

@@ -103,15 +103,14 @@ gpucol_cpu_stream_copy(GpucolRun *run, int slot, GpucolStreamKind stream,
 	return status;
 }
 
-/* Copy word rows of a stream and give them to the column's decoder. */
+/* Copy word rows of a stream. */
 static GpucolStatus
-copy_window(GpucolRun *run, GpucolCpuColumn *column, GpucolStreamKind stream,
+copy_stream(GpucolRun *run, GpucolCpuColumn *column, GpucolStreamKind stream,
 			uint32_t row, uint32_t nrows, Copy *copy)
 {
 	uint32_t	first = column->desc->streams[stream].row + row;
 	uint32_t	skip = first % GPUCOL_PAGE_ROWS;
 	uint32_t	npages = (skip + nrows + GPUCOL_PAGE_ROWS - 1) / GPUCOL_PAGE_ROWS;
-	GpucolStatus status;
 
 	memset(copy, 0, sizeof(*copy));
 	if (nrows == 0)
@@ -125,20 +124,35 @@ copy_window(GpucolRun *run, GpucolCpuColumn *column, GpucolStreamKind stream,
 	copy->rows.pages = copy->pages;
 	copy->rows.first_page = first / GPUCOL_PAGE_ROWS;
 	copy->rows.npages = npages;
-	status = copy_rows(run, column->slot, stream, row, nrows, copy->memory, skip);
-	if (status == GPUCOL_OK)
+	return copy_rows(run, column->slot, stream, row, nrows, copy->memory, skip);
+}
+
+/* The same, and give them to the column's decoder. */
+static GpucolStatus
+copy_window(GpucolRun *run, GpucolCpuColumn *column, GpucolStreamKind stream,
+			uint32_t row, uint32_t nrows, Copy *copy)
+{
+	GpucolStatus status = copy_stream(run, column, stream, row, nrows, copy);
+
+	if (status == GPUCOL_OK && nrows > 0)
 		gpucol_decode_map(&column->decoder, stream, &copy->rows);
 	return status;
 }
 
 static void
-free_copy(GpucolRun *run, GpucolCpuColumn *column, GpucolStreamKind stream, Copy *copy)
+free_copy(GpucolRun *run, Copy *copy)
+{
+	gpucol_cpu_free(run, copy->memory);
+	gpucol_cpu_free(run, copy->pages);
+}
+
+static void
+free_window(GpucolRun *run, GpucolCpuColumn *column, GpucolStreamKind stream, Copy *copy)
 {
 	static const GpucolRows nothing;
 
 	gpucol_decode_map(&column->decoder, stream, &nothing);
-	gpucol_cpu_free(run, copy->memory);
-	gpucol_cpu_free(run, copy->pages);
+	free_copy(run, copy);
 }
 
 void
@@ -220,7 +234,7 @@ load_table(GpucolRun *run, GpucolCpuColumn *column)
 	if (status == GPUCOL_OK)
 		status = gpucol_decode_load(&column->decoder);
 	for (int i = 0; i < 4; i++)
-		free_copy(run, column, streams[i], &copies[i]);
+		free_window(run, column, streams[i], &copies[i]);
 	if (status != GPUCOL_OK)
 		return status;
 	if (!runs)
@@ -276,20 +290,18 @@ joined_bytes(const GpucolBytes *values, size_t *size)
 	return joined ? from : NULL;
 }
 
-/* Keep the values of one vector, which the decoder will overwrite. */
+/* Keep the values of one vector, which the decoder will overwrite; *size is what they take. */
 static GpucolStatus
-keep_values(GpucolRun *run, GpucolBytes *values, char **kept)
+keep_values(GpucolRun *run, GpucolBytes *values, char **kept, size_t *size)
 {
-	size_t		size;
-	const char *joined = joined_bytes(values, &size);
-	char	   *to = gpucol_cpu_alloc(run, size + 1);
+	const char *joined = joined_bytes(values, size);
+	char	   *to = gpucol_cpu_alloc(run, *size + 1);
 
 	*kept = to;
 	if (to == NULL)
 		return GPUCOL_OUT_OF_MEMORY;
-	run->window.raw_bytes += size;
 	if (joined != NULL)
-		memcpy(to, joined, size);
+		memcpy(to, joined, *size);
 	for (int i = 0; i < GPUCOL_VECTOR_VALUES; i++)
 	{
 		if (joined == NULL && values[i].len > 0)
@@ -300,38 +312,84 @@ keep_values(GpucolRun *run, GpucolBytes *values, char **kept)
 	return GPUCOL_OK;
 }
 
-/* Values of one vector of numerics that have no bytes in the chunk. */
-static GpucolStatus
-numeric_vector(GpucolRun *run, GpucolCpuColumn *column, uint32_t vector, uint32_t at)
+/* Vectors of raw bytes, or of numerics that have no bytes in the chunk, as threads decode them. */
+typedef struct Decoding
 {
-	GpucolBytes *values = column->raw + (size_t) at * GPUCOL_VECTOR_VALUES;
-	GpucolStatus status = gpucol_decode_bytes(&column->decoder, vector, values);
+	GpucolRun  *run;
+	GpucolCpuColumn *column;
+	uint32_t	first;			/* vector, of so many: */
+	uint32_t	n;
+	Copy		data[GPUCOL_CPU_RAW_WINDOW];	/* DATA of each */
+	size_t		bytes[GPUCOL_CPU_RAW_WINDOW];	/* of its values */
+	GpucolStatus status[GPUCOL_CPU_RAW_WINDOW];
+	atomic_uint next;			/* to be drawn */
+} Decoding;
 
-	return status == GPUCOL_OK ? keep_values(run, values, &column->raw_data[at]) : status;
-}
-
-/* Values of one vector of raw bytes, whose DATA is the last to be copied. */
+/* Copy the bytes of a vector's values. */
 static GpucolStatus
-raw_vector(GpucolRun *run, GpucolCpuColumn *column, uint32_t vector, uint32_t at)
+copy_data(Decoding *d, uint32_t v)
 {
-	GpucolBytes *values = column->raw + (size_t) at * GPUCOL_VECTOR_VALUES;
 	uint64_t	start;
 	uint64_t	end;
 	uint32_t	row;
-	Copy		data;
-	GpucolStatus status = gpucol_decode_block(&column->decoder, vector, &start, &end);
+	GpucolStatus status = gpucol_decode_block(&d->column->decoder, d->first + v, &start, &end);
 
 	if (status != GPUCOL_OK)
 		return status;
 	row = (uint32_t) (start / GPUCOL_ROW_BYTES);
-	status = copy_window(run, column, GPUCOL_STREAM_DATA, row,
-						 (uint32_t) ((end + GPUCOL_ROW_BYTES - 1) / GPUCOL_ROW_BYTES) - row,
-						 &data);
-	if (status == GPUCOL_OK)
-		status = gpucol_decode_bytes(&column->decoder, vector, values);
-	if (status == GPUCOL_OK)
-		status = keep_values(run, values, &column->raw_data[at]);
-	free_copy(run, column, GPUCOL_STREAM_DATA, &data);
+	return copy_stream(d->run, d->column, GPUCOL_STREAM_DATA, row,
+					   (uint32_t) ((end + GPUCOL_ROW_BYTES - 1) / GPUCOL_ROW_BYTES) - row, &d->data[v]);
+}
+
+/* Decode the vectors that one thread draws. */
+static void
+decode_share(void *arg, int index)
+{
+	Decoding   *d = arg;
+	GpucolDecoder decoder;
+
+	(void) index;
+	gpucol_decode_fork(&d->column->decoder, &decoder);
+	for (uint32_t v; (v = atomic_fetch_add(&d->next, 1)) < d->n;)
+	{
+		GpucolBytes *values = d->column->raw + (size_t) v * GPUCOL_VECTOR_VALUES;
+
+		if (d->run->input.dead[d->first + v])
+			continue;
+		gpucol_decode_map(&decoder, GPUCOL_STREAM_DATA, &d->data[v].rows);
+		d->status[v] = gpucol_decode_bytes(&decoder, d->first + v, values);
+		if (d->status[v] == GPUCOL_OK)
+			d->status[v] = keep_values(d->run, values, &d->column->raw_data[v], &d->bytes[v]);
+	}
+	gpucol_decode_free(&decoder);
+}
+
+/* Copy the bytes of n vectors in this thread, and decode them in all. */
+static GpucolStatus
+decode_vectors(GpucolRun *run, GpucolCpuColumn *column, uint32_t first, uint32_t n)
+{
+	Decoding	d = {.run = run,.column = column,.first = first,.n = n};
+	uint32_t	live = 0;
+	GpucolStatus status = GPUCOL_OK;
+
+	for (uint32_t v = 0; v < n && status == GPUCOL_OK; v++)
+		if (!run->input.dead[first + v])
+		{
+			live++;
+			if (column->desc->coding != GPUCOL_CODING_NUMERIC)
+				status = copy_data(&d, v);
+		}
+	if (status == GPUCOL_OK && live > 1)
+		gpucol_pool_run(run->nworkers, decode_share, &d);
+	else if (status == GPUCOL_OK)
+		decode_share(&d, 0);
+	for (uint32_t v = 0; v < n; v++)
+	{
+		run->window.raw_bytes += d.bytes[v];
+		if (status == GPUCOL_OK)
+			status = d.status[v];
+		free_copy(run, &d.data[v]);
+	}
 	return status;
 }
 
@@ -376,11 +434,9 @@ gpucol_cpu_stream_raw(GpucolRun *run, GpucolCpuColumn *column, uint32_t first, u
 		gpucol_decode_extent(column->desc, streams[i], first, n, &row, &nrows);
 		status = copy_window(run, column, streams[i], row, nrows, &copies[i]);
 	}
-	for (uint32_t v = 0; v < n && status == GPUCOL_OK; v++)
-		if (!run->input.dead[first + v])
-			status = column->desc->coding == GPUCOL_CODING_NUMERIC ?
-				numeric_vector(run, column, first + v, v) : raw_vector(run, column, first + v, v);
+	if (status == GPUCOL_OK)
+		status = decode_vectors(run, column, first, n);
 	for (int i = 0; i < 3; i++)
-		free_copy(run, column, streams[i], &copies[i]);
+		free_window(run, column, streams[i], &copies[i]);
 	return status;
 }
