@@ -358,7 +358,7 @@ gpucol_joins_end(GpucolExec *exec)
 		joins->builds[i].step->built = false;
 		if (!exec->keeps)
 		{
-			joins->builds[i].width = 0;
+			joins->builds[i].fitted = 0;
 			gpucol_run_forget_rows(&joins->builds[i].exec);
 		}
 	}

@@ -26,7 +26,7 @@ typedef struct GpucolBuild
 	GpucolTablePart *parts;
 	bool		whole;			/* that is made has all rows */
 	bool		by_keys;		/* dealt by keys as far as that goes */
-	uint32		width;			/* buckets of the first of them when it fitted; 0 = not known */
+	uint64		fitted;			/* size of the largest first of them that fitted; 0 = not known */
 	uint32		counted;		/* parts whose rows the figures have, */
 	uint64		counted_to;		/* and where the last of these ends */
 

@@ -27,6 +27,7 @@
 
 #define MOST_PARTS	128			/* of a table */
 #define MOST_TURNS	256			/* of a run */
+#define WHOLE_SIZE	((uint64) GPUCOL_PART_BUCKETS * GPUCOL_PART_BUCKETS)
 #define MOST_HALVED	32			/* parts that are halved together, where keys may be unlike */
 
 /* Does it not matter which part has which row?  Then rows of one key may be dealt to several. */
@@ -39,7 +40,7 @@ any_part_will_do(const GpucolPipeStep *step)
 
 /* The turns of a run if a table had so many parts. */
 static uint64
-count_turns(const GpucolJoins *joins, int table, uint32 nparts)
+count_turns(const GpucolJoins *joins, int table, uint64 nparts)
 {
 	uint64		turns = nparts;
 
@@ -51,35 +52,49 @@ count_turns(const GpucolJoins *joins, int table, uint32 nparts)
 	return turns;
 }
 
-/* Are the keys of a table of a pipe the keys of what is made of the pipe's rows, of the same form? */
+/*
+ * Are the keys of a table of a pipe the keys of what is made of the pipe's rows, and of the same form?  Those
+ * of the table are where no row comes from without one of its.  Decimals may have another scale.
+ */
 static bool
 keys_are_alike(const GpucolPipeStep *made, const GpucolPipeStep *step)
 {
-	return made->inner_keys != NIL && equal(made->inner_keys, step->outer_keys) &&
-		equal(made->classes, step->classes) && !list_member_int(step->classes, GPUCOL_CLASS_D) &&
+	if (made->inner_keys == NIL || !equal(made->classes, step->classes) ||
+		list_member_int(step->classes, GPUCOL_CLASS_D))
+		return false;
+	if (any_part_will_do(step) && equal(made->inner_keys, step->inner_keys))
+		return true;
+	return equal(made->inner_keys, step->outer_keys) &&
 		(step->kind == GPUCOL_JOIN_INNER || step->kind == GPUCOL_JOIN_LEFT ||
 		 step->kind == GPUCOL_JOIN_SEMI || step->kind == GPUCOL_JOIN_ANTI);
 }
 
 /*
- * Does a part of a table, dealt by keys, ask for a part of another that its rows were joined with?  Not
- * where they are joined with one whose own rows show whether they were found.
+ * Does a part of a table, dealt by keys, ask for a part of another (NULL: of any) that its rows were joined
+ * with?  Not where a third delivers what was not found in it, as rows of all parts would have to be looked up.
  */
 static bool
 asks_for_parts(const GpucolPipeStep *made, const GpucolPipeStep *of)
 {
-	bool		alike = false;
+	const GpucolPipeStep *tail = NULL;
 	ListCell   *lc;
 
 	foreach(lc, made->build->steps)
 	{
+		if (!gpucol_pipe_step_has_tail(lfirst(lc)))
+			continue;
+		if (tail != NULL)
+			return false;
+		tail = lfirst(lc);
+	}
+	foreach(lc, made->build->steps)
+	{
 		const GpucolPipeStep *step = lfirst(lc);
 
-		if (gpucol_pipe_step_has_tail(step))
-			return false;
-		alike |= (of == NULL || of == step) && keys_are_alike(made, step);
+		if ((of == NULL || of == step) && (tail == NULL || tail == step) && keys_are_alike(made, step))
+			return true;
 	}
-	return alike;
+	return false;
 }
 
 /* The part of a table that the rows can find that a run is for. */
@@ -123,9 +138,16 @@ cut_part(const GpucolBuild *build, GpucolTablePart part, uint32 n, GpucolTablePa
 	}
 }
 
+/* How much of a table is a part, out of WHOLE_SIZE? */
+static uint64
+part_size(const GpucolTablePart *part)
+{
+	return (uint64) (part->end - part->first) * (part->end_row - part->first_row);
+}
+
 /* May a table have so many parts? */
 static bool
-may_have_parts(const GpucolJoins *joins, int table, uint32 nparts)
+may_have_parts(const GpucolJoins *joins, int table, uint64 nparts)
 {
 	const GpucolPipeStep *step = joins->builds[table].step;
 
@@ -165,16 +187,16 @@ halve_parts(GpucolExec *exec, int table)
 }
 
 /* In how many parts would tables be made that a part of this one asks for parts of, were they alone? */
-static uint32
+static uint64
 count_parts_below(const GpucolBuild *build)
 {
 	const GpucolJoins *joins = build->exec.joins;
-	uint32		most = 1;
+	uint64		most = 1;
 
 	for (int i = 0; i < joins->nsteps; i++)
 	{
-		if (joins->builds[i].width > 0 && asks_for_parts(build->step, joins->builds[i].step))
-			most = Max(most, GPUCOL_PART_BUCKETS / joins->builds[i].width);
+		if (joins->builds[i].fitted > 0 && asks_for_parts(build->step, joins->builds[i].step))
+			most = Max(most, WHOLE_SIZE / joins->builds[i].fitted);
 	}
 	return most;
 }
@@ -185,7 +207,7 @@ make_smaller(GpucolExec *exec, int table)
 {
 	const GpucolTurn *turn = &exec->joins->turns[table];
 	bool		whole = turn->nparts == 1;
-	uint32		wanted = count_parts_below(&exec->joins->builds[table]);
+	uint64		wanted = count_parts_below(&exec->joins->builds[table]);
 
 	if (!halve_parts(exec, table))
 		return false;
@@ -206,8 +228,8 @@ gpucol_join_keep_rows(GpucolExec *exec)
 }
 
 /*
- * Begin with all that is wanted of a table, in parts as large as the first that fitted when it was made
- * before.
+ * Begin with all that is wanted of a table, in parts as large as the largest first one that fitted when it
+ * was made before.
  */
 static void
 begin_table(GpucolExec *exec, int table)
@@ -215,20 +237,19 @@ begin_table(GpucolExec *exec, int table)
 	GpucolJoins *joins = exec->joins;
 	GpucolBuild *build = &joins->builds[table];
 	GpucolTablePart all = wanted_part(exec, build);
-	uint32		nparts = 1;
+	uint64		nparts = 1;
 
 	build->by_keys = !any_part_will_do(build->step) || asks_for_parts(build->step, NULL);
-	if (build->width > 0)
-		nparts = ((is_cut_by_keys(build, &all) ? all.end - all.first : GPUCOL_PART_BUCKETS) +
-				  build->width - 1) / build->width;
+	if (build->fitted > 0)
+		nparts = (part_size(&all) + build->fitted - 1) / build->fitted;
 	if (!may_have_parts(joins, table, nparts))
 		nparts = 1;
 	if (build->parts != NULL)
 		pfree(build->parts);
 	build->parts = MemoryContextAlloc(exec->node->ss.ps.state->es_query_cxt,
 									  nparts * sizeof(GpucolTablePart));
-	cut_part(build, all, nparts, build->parts);
-	joins->turns[table].nparts = nparts;
+	cut_part(build, all, (uint32) nparts, build->parts);
+	joins->turns[table].nparts = (uint32) nparts;
 	if (nparts > 1)
 		gpucol_join_keep_rows(&build->exec);
 	if (all.first > 0)
@@ -265,15 +286,15 @@ count_part(const GpucolJoins *joins, int table)
 		part_place(part->first, part->end_row);
 }
 
-/* Note how much of a table fitted, where nothing else had been made beside it. */
+/* Note how much of a table fitted, where nothing had been made of it before. */
 static void
-note_width(const GpucolJoins *joins, int table)
+note_size(const GpucolJoins *joins, int table)
 {
 	GpucolBuild *build = &joins->builds[table];
 	const GpucolTablePart *part = &build->parts[0];
 
 	if (joins->turns[table].part == 0 && joins->turns[table].nparts > 1)
-		build->width = build->by_keys ? part->end - part->first : part->end_row - part->first_row;
+		build->fitted = Max(build->fitted, part_size(part));
 }
 
 /* May the node no longer fall back? */
@@ -281,14 +302,6 @@ static bool
 is_final(const GpucolExec *exec)
 {
 	return exec->unlimited || (exec->emitted && !exec->withholds);
-}
-
-/* Does a part have all rows? */
-static bool
-is_whole(const GpucolTablePart *part)
-{
-	return part->end - part->first == GPUCOL_PART_BUCKETS &&
-		part->end_row - part->first_row == GPUCOL_PART_BUCKETS;
 }
 
 /* Make the part that is a table's turn. */
@@ -301,7 +314,7 @@ make_part(GpucolExec *exec, int table, bool wanted)
 	const GpucolTablePart *part = &build->parts[turn->part];
 	Size		left = gpucol_budget_left(build->exec.budget);
 
-	build->whole = is_whole(part);
+	build->whole = part_size(part) == WHOLE_SIZE;
 	build->exec.part = build->whole ? NULL : part;
 	build->exec.cpu_only |= !build->whole;
 	/* leave something for later tables, and for what becomes of the rows */
@@ -339,7 +352,7 @@ gpucol_join_part_build(GpucolExec *exec, int table, bool wanted)
 	if (status == GPUCOL_OK)
 	{
 		count_part(joins, table);
-		note_width(joins, table);
+		note_size(joins, table);
 	}
 	/* also of a run that failed, since the node may begin again with fewer groups */
 	gpucol_run_end(&build->exec);

@@ -112,6 +112,40 @@ SET gpucol.memory_limit = '4MB';
 -- what flows is the rows of a plan, too, and a table of text
 SELECT a.rows, a.equal FROM compare('SELECT x.k, x.n, d.t FROM (SELECT k, count(*) AS n, sum(d) AS s FROM fact GROUP BY k) x LEFT JOIN dim d ON x.k = d.k AND x.n < d.w') a;
 
+-- tables whose rows were joined by the same key: parts of one ask for parts of the other
+SET gpucol.memory_limit = '2MB';
+CREATE TABLE h_many AS SELECT i % 60000 AS k, 'name ' || i % 11000 AS t, i AS n FROM generate_series(1, 70000) i;
+ANALYZE h_many;
+SELECT kind, joined, a.rows, a.equal
+FROM unnest(ARRAY['RIGHT', 'LEFT', 'RIGHT', 'LEFT', 'LEFT', 'RIGHT'], ARRAY['heavy b JOIN fact c ON b.k = c.k', 'heavy b LEFT JOIN fact c ON b.k = c.k AND c.v < 3', 'dim c RIGHT JOIN heavy b ON b.k = c.k AND c.w = 1',
+		'heavy b FULL JOIN dim c ON b.k = c.k', 'heavy b WHERE EXISTS (SELECT FROM fact c WHERE b.k = c.k)', 'heavy b WHERE NOT EXISTS (SELECT FROM fact c WHERE b.k = c.k)']) of (kind, joined),
+	compare(format('SELECT a.n, x.n AS other FROM h_many a %s JOIN (SELECT b.k, b.n FROM %s) x ON a.k = x.k', kind, joined)) a;
+SELECT kind, a.rows, a.equal
+FROM unnest(ARRAY['LEFT', 'RIGHT']) kind,
+	compare(format('SELECT a.n, x.m FROM h_many a %s JOIN (SELECT b.t, c.m FROM dim b LEFT JOIN (SELECT t, max(id) AS m FROM fact GROUP BY t) c ON b.t = c.t WHERE b.w = 1) x ON a.t = x.t AND a.n < 20000', kind)) a;
+-- how often rows are looked up in the tables of the slowest join
+CREATE FUNCTION most_looked_up(query text) RETURNS int8 LANGUAGE plpgsql AS $$
+DECLARE
+	line text;
+	most int8 := 0;
+BEGIN
+	FOR line IN EXECUTE 'EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF) ' || query LOOP
+		most := greatest(most, substring(line FROM 'Join: .* looked up (\d+)')::int8);
+	END LOOP;
+	RETURN most;
+END $$;
+CREATE TABLE h_ones AS SELECT i::text AS s, (i % 1000)::int8 AS a FROM generate_series(1, 60000) i;
+CREATE TABLE ones USING gpucol AS SELECT s, a % 977 AS b FROM h_ones;
+ANALYZE h_ones, ones;
+SET enable_hashjoin = off;
+SET enable_mergejoin = off;
+SET gpucol.memory_limit = '3MB';
+SELECT most_looked_up('SELECT count(*) FROM h_ones x WHERE x.a > ALL (SELECT y.b FROM ones y WHERE y.s = x.s)') BETWEEN 120000 AND 60000 * 40 AS in_parts_once;
+SELECT count(*), count(*) FILTER (WHERE x.a >= 977) AS greater FROM h_ones x WHERE x.a > ALL (SELECT y.b FROM ones y WHERE y.s = x.s);
+RESET enable_hashjoin;
+RESET enable_mergejoin;
+SET gpucol.memory_limit = '4MB';
+
 -- again and again, cursors, LIMIT
 SELECT g, (SELECT count(*) FROM fact f LEFT JOIN dim d ON f.k = d.k WHERE f.v = g) FROM generate_series(0, 2) g;
 BEGIN;
