@@ -71,7 +71,8 @@ keys_are_alike(const GpucolPipeStep *made, const GpucolPipeStep *step)
 
 /*
  * Does a part of a table, dealt by keys, ask for a part of another (NULL: of any) that its rows were joined
- * with?  Not where a third delivers what was not found in it, as rows of all parts would have to be looked up.
+ * with?  Not where a third delivers what was not found in it, as rows of all parts would have to be looked up;
+ * nor for NOT IN, each part of which must know of NULLs in any.
  */
 static bool
 asks_for_parts(const GpucolPipeStep *made, const GpucolPipeStep *of)
@@ -79,6 +80,8 @@ asks_for_parts(const GpucolPipeStep *made, const GpucolPipeStep *of)
 	const GpucolPipeStep *tail = NULL;
 	ListCell   *lc;
 
+	if (made->kind == GPUCOL_JOIN_NOT_IN)
+		return false;
 	foreach(lc, made->build->steps)
 	{
 		if (!gpucol_pipe_step_has_tail(lfirst(lc)))

@@ -123,6 +123,9 @@ FROM unnest(ARRAY['RIGHT', 'LEFT', 'RIGHT', 'LEFT', 'LEFT', 'RIGHT'], ARRAY['hea
 SELECT kind, a.rows, a.equal
 FROM unnest(ARRAY['LEFT', 'RIGHT']) kind,
 	compare(format('SELECT a.n, x.m FROM h_many a %s JOIN (SELECT b.t, c.m FROM dim b LEFT JOIN (SELECT t, max(id) AS m FROM fact GROUP BY t) c ON b.t = c.t WHERE b.w = 1) x ON a.t = x.t AND a.n < 20000', kind)) a;
+SELECT condition, a.rows, a.equal
+FROM unnest(ARRAY['', 'WHERE b.k IS NOT NULL']) condition,
+	compare(format('SELECT a.id FROM fact a WHERE a.k NOT IN (SELECT b.k FROM dim b LEFT JOIN heavy c ON b.k = c.k AND b.w < c.n %s)', condition)) a;
 -- how often rows are looked up in the tables of the slowest join
 CREATE FUNCTION most_looked_up(query text) RETURNS int8 LANGUAGE plpgsql AS $$
 DECLARE
