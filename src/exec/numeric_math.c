@@ -6,8 +6,8 @@
  * sqrt, ln, exp, log and power of numerics are computed by PostgreSQL digit by digit, in
  * microseconds, with 16 significant digits or more.  A long double of 64 bits has 19.  So the
  * result is computed as one and rounded to as many digits as PostgreSQL gives it; where it lies
- * so near the middle of two results that its error could choose the other, or there are more
- * digits than it has, PostgreSQL's function is called.
+ * so near the middle of two results that its error, or PostgreSQL's, could choose the other, or
+ * there are more digits than it has, PostgreSQL's function is called.
  *
  * How many digits after the point PostgreSQL gives a result depends on the digits of the
  * arguments and on the powers of ten that arguments and results lie between.  It is learned from
@@ -46,6 +46,12 @@
 
 /* How far from a power of ten a value must be, for PostgreSQL's estimate to see it on the same side. */
 #define CLEARANCE		0.01L
+
+/*
+ * What PostgreSQL's result is wrong by before it is rounded, at most, in units of its last digit: its
+ * products drop what lies eight digits behind, some 1e4 of it for each of their terms (mul_var).
+ */
+#define POSTGRES_LOST	0.01L
 
 #define UNKNOWN			(-1)
 
@@ -156,7 +162,7 @@ finish(Call *c, int nargs)
 	units = c->result * powers_of_ten[*scale];
 	lost = c->lost * powers_of_ten[*scale] + fabsl(units) * ARGUMENT_LOST;
 	whole = rintl(units);
-	if (!(fabsl(units) < MOST_UNITS) || 0.5L - fabsl(units - whole) <= lost)
+	if (!(fabsl(units) < MOST_UNITS) || 0.5L - fabsl(units - whole) <= lost + POSTGRES_LOST)
 		return call_postgres(c);
 	return gpucol_typemap_numeric((__int128) whole, *scale);
 }

@@ -69,4 +69,8 @@ SELECT differ(q) FROM unnest(ARRAY['sqrt(n)', 'ln(n)', 'log(n)', 'log(2, n)', 'l
 	'power(d, k)', 'power(d, -k)', 'sqrt(d)', 'ln(d)', 'log(d)', 'sqrt(d * d)', 'exp(ln(d))', 'ln(n - 1)', 'sqrt(d - 1)', 'power(-d, 3)', 'power(-d, 0.5)', 'power(n - n, -1)', 'log(d - d, 3)', 'exp(n)']) f,
 	LATERAL unnest(ARRAY[format('SELECT md5(array_agg(%s ORDER BY id)::text) FROM numerics WHERE n < 1e16 OR n > 1e31', f), format('SELECT k, sum(%s), min(%s) FROM numerics WHERE n < 1e16 GROUP BY k', f, f), format('SELECT %s AS x, count(*) FROM numerics WHERE d < 100 GROUP BY 1', f)]) q WHERE differ(q) IS NOT NULL;
 SELECT differ('SELECT sum(ln(n)) FROM (SELECT ''NaN''::numeric AS n FROM numerics OFFSET 0) x', 'Custom Scan'), differ('SELECT sum(ln(CASE WHEN id = 5 THEN ''NaN'' ELSE n END)), max(exp(CASE WHEN id = 5 THEN ''Infinity'' ELSE d / 1000 END)) FROM numerics WHERE id < 10');
+-- squares so near the middle of two results that digits decide which PostgreSQL's product has dropped
+CREATE TABLE near_middle (p numeric(20,15)) USING gpucol;
+INSERT INTO near_middle VALUES (0.000000686506418), (0.000000686426555), (0.000000686476512);
+SELECT differ('SELECT power(p, 2), count(*) FROM near_middle GROUP BY 1'), differ('SELECT min(power(p, 2)), max(power(p, 2)) FROM near_middle WHERE p < 0.0000006865');
 DROP SCHEMA agg_math CASCADE;
