@@ -6,7 +6,8 @@
  *
  *	  integers, dates, floats		as they are
  *	  numerics of a precision		mantissas of one scale
- *	  a numeric without one			beside a mantissa: such a one, NULL where it has none;
+ *	  a numeric without one			beside a mantissa of a precision, or an integer's: such a
+ *									one, NULL where it has none, as infinity has not;
  *									beside its like: bytes without zeros at the end
  *	  a date beside a timestamp		the timestamp of its first moment
  *	  character(n) of two lengths,	text without blanks at the end
@@ -147,12 +148,50 @@ ask_both(const GpucolPipe *drive, const GpucolPipe *build, Expr *outer, Expr *in
 	answers[1] = gpucol_pipe_ask(build, NULL, inner, GPUCOL_PIPE_KEY);
 }
 
+/* Is a numeric made of an integer? */
+static bool
+is_integer(const Expr *key)
+{
+	const FuncExpr *made = (const FuncExpr *) key;
+	Oid			from;
+
+	if (!IsA(key, FuncExpr) || list_length(made->args) != 1)
+		return false;
+	from = exprType(linitial(made->args));
+	return from == INT2OID || from == INT4OID || from == INT8OID;
+}
+
+/* Does a pipe read tables of ours alone, which engines do not read as mantissas where some value has none? */
+static bool
+reads_tables(const GpucolPipe *pipe)
+{
+	ListCell   *lc;
+
+	if (pipe->rti == 0)
+		return false;
+	foreach(lc, pipe->steps)
+	{
+		if (!reads_tables(((const GpucolPipeStep *) lfirst(lc))->build))
+			return false;
+	}
+	return true;
+}
+
+/* Has a key that is a mantissa no value that is none, NaN or infinity, which the other side may have? */
+static bool
+is_always_exact(const GpucolPipe *pipe, const Expr *key)
+{
+	return is_integer(key) || (exprTypmod((const Node *) key) >= 0 && reads_tables(pipe));
+}
+
 /* Find forms for two numerics that have none as they are. */
 static void
 ask_numerics(const GpucolPipe *drive, const GpucolPipe *build, Expr **outer, Expr **inner,
 			 GpucolPipeAnswer *answers)
 {
-	if (answers[0].reason != NULL && answers[1].reason != NULL)
+	if (answers[0].reason == NULL && answers[1].reason == NULL)
+		return;
+	if (exprTypmod((Node *) *outer) < 0 && exprTypmod((Node *) *inner) < 0 && !is_integer(*outer) && !is_integer(*inner))
 	{
 		Expr	   *trimmed[2] = {call(F_TRIM_SCALE, NUMERICOID, *outer), call(F_TRIM_SCALE, NUMERICOID, *inner)};
 		GpucolPipeAnswer of_trimmed[2];
@@ -164,9 +203,9 @@ ask_numerics(const GpucolPipe *drive, const GpucolPipe *build, Expr **outer, Exp
 		*outer = trimmed[0];
 		*inner = trimmed[1];
 	}
-	else if (answers[0].reason != NULL && answers[1].value.cls == GPUCOL_CLASS_D)
+	else if (answers[0].reason != NULL && answers[1].value.cls == GPUCOL_CLASS_D && is_always_exact(build, *inner))
 		answers[0] = gpucol_pipe_ask(drive, NULL, *outer, GPUCOL_PIPE_EXACT_KEY);
-	else if (answers[1].reason != NULL && answers[0].value.cls == GPUCOL_CLASS_D)
+	else if (answers[1].reason != NULL && answers[0].value.cls == GPUCOL_CLASS_D && is_always_exact(drive, *outer))
 		answers[1] = gpucol_pipe_ask(build, NULL, *inner, GPUCOL_PIPE_EXACT_KEY);
 }
 

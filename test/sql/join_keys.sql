@@ -99,4 +99,12 @@ SELECT check_rows('SELECT a.id, b.id AS of FROM a@ a JOIN b@ b ON lower(a.t) COL
 SET gpucol.pushdown = allow;
 SELECT reason('SELECT count(*) FROM a_packed a JOIN a_packed b ON hers(a.t) = b.t');
 SET client_min_messages = warning;
+-- infinity and NaN in rows of plans, whose other values are mantissas
+CREATE TABLE odd_rows (n numeric, p numeric(8,1)) USING heap;
+INSERT INTO odd_rows VALUES ('-Infinity', 'NaN'), (22, 22), (3, 3);
+CREATE TABLE odd_packed (n numeric) USING gpucol;
+INSERT INTO odd_packed SELECT CASE i % 30 WHEN 0 THEN '-Infinity'::numeric WHEN 1 THEN 'NaN' ELSE i % 31 END FROM generate_series(1, 3000) i;
+ANALYZE odd_rows, odd_packed;
+SELECT a.n, count(*) FROM odd_rows a JOIN odd_packed b ON a.n = b.n GROUP BY 1 ORDER BY 1;
+SELECT a.p, count(*) FROM odd_rows a JOIN odd_packed b ON a.p = b.n GROUP BY 1 ORDER BY 1;
 DROP SCHEMA join_keys CASCADE;
