@@ -191,7 +191,8 @@ ask_numerics(const GpucolPipe *drive, const GpucolPipe *build, Expr **outer, Exp
 {
 	if (answers[0].reason == NULL && answers[1].reason == NULL)
 		return;
-	if (exprTypmod((Node *) *outer) < 0 && exprTypmod((Node *) *inner) < 0 && !is_integer(*outer) && !is_integer(*inner))
+	if (exprTypmod((Node *) *outer) < 0 && exprTypmod((Node *) *inner) < 0 &&
+		!is_integer(*outer) && !is_integer(*inner))
 	{
 		Expr	   *trimmed[2] = {call(F_TRIM_SCALE, NUMERICOID, *outer), call(F_TRIM_SCALE, NUMERICOID, *inner)};
 		GpucolPipeAnswer of_trimmed[2];
@@ -203,9 +204,11 @@ ask_numerics(const GpucolPipe *drive, const GpucolPipe *build, Expr **outer, Exp
 		*outer = trimmed[0];
 		*inner = trimmed[1];
 	}
-	else if (answers[0].reason != NULL && answers[1].value.cls == GPUCOL_CLASS_D && is_always_exact(build, *inner))
+	else if (answers[0].reason != NULL && answers[1].value.cls == GPUCOL_CLASS_D &&
+			 is_always_exact(build, *inner))
 		answers[0] = gpucol_pipe_ask(drive, NULL, *outer, GPUCOL_PIPE_EXACT_KEY);
-	else if (answers[1].reason != NULL && answers[0].value.cls == GPUCOL_CLASS_D && is_always_exact(drive, *outer))
+	else if (answers[1].reason != NULL && answers[0].value.cls == GPUCOL_CLASS_D &&
+			 is_always_exact(drive, *outer))
 		answers[1] = gpucol_pipe_ask(build, NULL, *inner, GPUCOL_PIPE_EXACT_KEY);
 }
 
