@@ -36,7 +36,7 @@ typedef struct GpucolPipeStep
 	List	   *outer_keys;		/* of Expr over the rows that flow */
 	List	   *inner_keys;		/* of Expr over the table's; in the same order */
 	List	   *classes;		/* IntList by key: GpucolClass, */
-	List	   *scales;			/* and of decimals the scale that both sides get */
+	List	   *scales;			/* and of decimals the scale that both sides get, and which is made exact */
 	List	   *residual;		/* of Expr: the rest of the join's condition */
 	List	   *filter;			/* of Expr: conditions on the joined rows */
 	double		rows;			/* estimate of the rows behind it */

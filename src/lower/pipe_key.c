@@ -33,6 +33,10 @@
 #include "lower/calendar.h"
 #include "lower/pipe.h"
 
+/* Beside the scale of a key: its outer, or its inner side is a mantissa where it has one. */
+#define EXACT_OUTER		(1 << 20)
+#define EXACT_INNER		(1 << 21)
+
 /* Digits of an int64. */
 #define EXACT_DIGITS	19
 
@@ -184,13 +188,13 @@ is_always_exact(const GpucolPipe *pipe, const Expr *key)
 	return is_integer(key) || (exprTypmod((const Node *) key) >= 0 && reads_tables(pipe));
 }
 
-/* Find forms for two numerics that have none as they are. */
-static void
+/* Find forms for two numerics that have none as they are; EXACT_OUTER or EXACT_INNER, or 0. */
+static int
 ask_numerics(const GpucolPipe *drive, const GpucolPipe *build, Expr **outer, Expr **inner,
 			 GpucolPipeAnswer *answers)
 {
 	if (answers[0].reason == NULL && answers[1].reason == NULL)
-		return;
+		return 0;
 	if (exprTypmod((Node *) *outer) < 0 && exprTypmod((Node *) *inner) < 0 &&
 		!is_integer(*outer) && !is_integer(*inner))
 	{
@@ -199,17 +203,24 @@ ask_numerics(const GpucolPipe *drive, const GpucolPipe *build, Expr **outer, Exp
 
 		ask_both(drive, build, trimmed[0], trimmed[1], of_trimmed);
 		if (of_trimmed[0].reason != NULL || of_trimmed[1].reason != NULL)
-			return;
+			return 0;
 		memcpy(answers, of_trimmed, sizeof(of_trimmed));
 		*outer = trimmed[0];
 		*inner = trimmed[1];
 	}
 	else if (answers[0].reason != NULL && answers[1].value.cls == GPUCOL_CLASS_D &&
 			 is_always_exact(build, *inner))
+	{
 		answers[0] = gpucol_pipe_ask(drive, NULL, *outer, GPUCOL_PIPE_EXACT_KEY);
+		return EXACT_OUTER;
+	}
 	else if (answers[1].reason != NULL && answers[0].value.cls == GPUCOL_CLASS_D &&
 			 is_always_exact(drive, *outer))
+	{
 		answers[1] = gpucol_pipe_ask(build, NULL, *inner, GPUCOL_PIPE_EXACT_KEY);
+		return EXACT_INNER;
+	}
+	return 0;
 }
 
 /*
@@ -225,6 +236,7 @@ gpucol_pipe_add_key(const GpucolPipe *drive, GpucolPipeStep *step, Expr *outer_k
 	const GpucolPipeAnswer *a = &answers[0];
 	const GpucolPipeAnswer *b = &answers[1];
 	bool		as_is = step->kind == GPUCOL_JOIN_NOT_IN;	/* which knows NULLs from other misses */
+	int			exact = 0;
 
 	if (!is_equality(oper, left, right))
 		return "joined by an equality other than the type's own";
@@ -238,7 +250,7 @@ gpucol_pipe_add_key(const GpucolPipe *drive, GpucolPipeStep *step, Expr *outer_k
 	}
 	ask_both(drive, step->build, outer_key, inner_key, answers);
 	if (getBaseType(left) == NUMERICOID && !as_is)
-		ask_numerics(drive, step->build, &outer_key, &inner_key, answers);
+		exact = ask_numerics(drive, step->build, &outer_key, &inner_key, answers);
 	if (a->reason != NULL || b->reason != NULL)
 		return a->reason != NULL ? a->reason : b->reason;
 	if (a->value.cls != b->value.cls)
@@ -247,7 +259,7 @@ gpucol_pipe_add_key(const GpucolPipe *drive, GpucolPipeStep *step, Expr *outer_k
 	step->inner_keys = lappend(step->inner_keys, inner_key);
 	step->classes = lappend_int(step->classes, a->value.cls);
 	step->scales = lappend_int(step->scales, a->value.cls == GPUCOL_CLASS_D ?
-							   Max(a->value.scale, b->value.scale) : 0);
+							   Max(a->value.scale, b->value.scale) | exact : 0);
 	return NULL;
 }
 
@@ -269,12 +281,14 @@ gpucol_pipe_lower_step_key(GpucolLower *l, const GpucolPipe *pipe, const GpucolP
 						   Node *key, uint16 *reg)
 {
 	GpucolClass cls = (GpucolClass) list_nth_int(step->classes, number);
-	int			scale = list_nth_int(step->scales, number);
+	int			scale = list_nth_int(step->scales, number) & ~(EXACT_OUTER | EXACT_INNER);
 	Expr	   *expr = (Expr *) gpucol_pipe_map(pipe, key);
 	GpucolValue value;
 
-	if (cls == GPUCOL_CLASS_D && gpucol_pipe_lower_key(l, expr, GPUCOL_PIPE_EXACT_KEY, &value))
+	if (list_nth_int(step->scales, number) & (pipe == step->build ? EXACT_INNER : EXACT_OUTER))
 	{
+		if (!gpucol_pipe_lower_key(l, expr, GPUCOL_PIPE_EXACT_KEY, &value))
+			return false;
 		*reg = gpucol_lower_emit(l, GPUCOL_OP_NUMERIC_D, value.reg, GPUCOL_NO_REG, GPUCOL_NO_REG, scale);
 		return true;
 	}

@@ -100,11 +100,14 @@ SET gpucol.pushdown = allow;
 SELECT reason('SELECT count(*) FROM a_packed a JOIN a_packed b ON hers(a.t) = b.t');
 SET client_min_messages = warning;
 -- infinity and NaN in rows of plans, whose other values are mantissas
-CREATE TABLE odd_rows (n numeric, p numeric(8,1)) USING heap;
-INSERT INTO odd_rows VALUES ('-Infinity', 'NaN'), (22, 22), (3, 3);
+CREATE TABLE odd_rows (n numeric, p numeric(8,1), k int) USING heap;
+INSERT INTO odd_rows VALUES ('-Infinity', 'NaN', 0), (22, 22, 1), (3, 3, 2);
+CREATE TABLE odd_few (k int) USING gpucol;
+INSERT INTO odd_few SELECT i % 3 FROM generate_series(1, 1100) i;
 CREATE TABLE odd_packed (n numeric) USING gpucol;
 INSERT INTO odd_packed SELECT CASE i % 30 WHEN 0 THEN '-Infinity'::numeric WHEN 1 THEN 'NaN' ELSE i % 31 END FROM generate_series(1, 3000) i;
-ANALYZE odd_rows, odd_packed;
+ANALYZE odd_rows, odd_packed, odd_few;
 SELECT a.n, count(*) FROM odd_rows a JOIN odd_packed b ON a.n = b.n GROUP BY 1 ORDER BY 1;
 SELECT a.p, count(*) FROM odd_rows a JOIN odd_packed b ON a.p = b.n GROUP BY 1 ORDER BY 1;
+SELECT a.n, count(*) FROM odd_rows a, odd_rows b, odd_few c WHERE a.n = b.n AND b.k = c.k GROUP BY 1 ORDER BY 1;
 DROP SCHEMA join_keys CASCADE;
