@@ -15,6 +15,7 @@
 #include "access/relation.h"
 #include "catalog/namespace.h"
 #include "catalog/pg_class.h"
+#include "catalog/pg_inherits.h"
 #include "miscadmin.h"
 #include "utils/acl.h"
 #include "utils/lsyscache.h"
@@ -98,6 +99,16 @@ gpucol_rights_check(Oid relid, GpucolRight right)
 	check_right(relid, &class, right);
 }
 
+/* Raise the error of what only another session may look at. */
+static void
+check_session(const FormData_pg_class *class)
+{
+	if (class->relpersistence == RELPERSISTENCE_TEMP && isOtherTempNamespace(class->relnamespace))
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("cannot access temporary tables of other sessions")));
+}
+
 /* Raise the error of a table that may not be opened. */
 static void
 check_table(Oid relid, const FormData_pg_class *class, GpucolRight right)
@@ -108,10 +119,7 @@ check_table(Oid relid, const FormData_pg_class *class, GpucolRight right)
 				(errcode(ERRCODE_WRONG_OBJECT_TYPE),
 				 errmsg("\"%s\" is not a table with access method gpucol",
 						NameStr(class->relname))));
-	if (class->relpersistence == RELPERSISTENCE_TEMP && isOtherTempNamespace(class->relnamespace))
-		ereport(ERROR,
-				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("cannot access temporary tables of other sessions")));
+	check_session(class);
 }
 
 /* Open a table that has passed the check; NULL if it is gone by then. */
@@ -139,6 +147,29 @@ gpucol_rights_open(Oid relid, GpucolRight right, LOCKMODE lock)
 				(errcode(ERRCODE_UNDEFINED_TABLE),
 				 errmsg("relation \"%s\" does not exist", NameStr(class.relname))));
 	return table;
+}
+
+List *
+gpucol_rights_lock_tables(Oid relid, GpucolRight right, LOCKMODE lock)
+{
+	FormData_pg_class class;
+	List	   *tables = NIL;
+	ListCell   *lc;
+
+	get_class(relid, &class);
+	if (class.relkind != RELKIND_PARTITIONED_TABLE)
+	{
+		relation_close(gpucol_rights_open(relid, right, lock), NoLock);
+		return list_make1_oid(relid);
+	}
+	check_right(relid, &class, right);
+	check_session(&class);
+	foreach(lc, find_all_inheritors(relid, lock, NULL))
+	{
+		if (gpucol_rights_is_table(lfirst_oid(lc)))
+			tables = lappend_oid(tables, lfirst_oid(lc));
+	}
+	return tables;
 }
 
 GpucolOpened

@@ -44,6 +44,12 @@ extern Relation gpucol_rights_open(Oid relid, GpucolRight right, LOCKMODE lock);
 extern GpucolOpened gpucol_rights_open_patiently(Oid relid, GpucolRight right, LOCKMODE lock,
 												 Relation *table);
 
+/*
+ * The gpucol tables (OIDs) of a relation, locked: itself, or of a partitioned table, a right to which is one
+ * to its partitions, those that are such.
+ */
+extern List *gpucol_rights_lock_tables(Oid relid, GpucolRight right, LOCKMODE lock);
+
 /* Raise the error where the caller lacks the right to any relation; takes no lock. */
 extern void gpucol_rights_check(Oid relid, GpucolRight right);
 

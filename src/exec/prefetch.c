@@ -24,14 +24,10 @@
 #include "access/parallel.h"
 #include "access/table.h"
 #include "access/xact.h"
-#include "catalog/namespace.h"
-#include "catalog/pg_class.h"
-#include "catalog/pg_inherits.h"
 #include "fmgr.h"
 #include "miscadmin.h"
 #include "storage/bufmgr.h"
 #include "storage/ipc.h"
-#include "utils/lsyscache.h"
 #include "utils/rel.h"
 #include "utils/snapmgr.h"
 
@@ -369,38 +365,10 @@ prefetch_table(Relation rel)
 	return figures.sent;
 }
 
-/*
- * The gpucol tables (OIDs) of a relation that the caller has a right to, locked: itself, or
- * those of its partitions that are such.
- */
-static List *
-open_tables(Oid relid, GpucolRight right)
-{
-	List	   *tables = NIL;
-	ListCell   *lc;
-
-	if (get_rel_relkind(relid) != RELKIND_PARTITIONED_TABLE)
-	{
-		table_close(gpucol_rights_open(relid, right, AccessShareLock), NoLock);
-		return list_make1_oid(relid);
-	}
-	gpucol_rights_check(relid, right);
-	if (isOtherTempNamespace(get_rel_namespace(relid)))
-		ereport(ERROR,
-				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("cannot access temporary tables of other sessions")));
-	foreach(lc, find_all_inheritors(relid, AccessShareLock, NULL))
-	{
-		if (gpucol_rights_is_table(lfirst_oid(lc)))
-			tables = lappend_oid(tables, lfirst_oid(lc));
-	}
-	return tables;
-}
-
 Datum
 gpucol_prefetch(PG_FUNCTION_ARGS)
 {
-	List	   *tables = open_tables(PG_GETARG_OID(0), GPUCOL_RIGHT_SELECT);
+	List	   *tables = gpucol_rights_lock_tables(PG_GETARG_OID(0), GPUCOL_RIGHT_SELECT, AccessShareLock);
 	const char *why = NULL;
 	int64		sent = 0;
 	ListCell   *lc;
@@ -431,7 +399,7 @@ gpucol_evict(PG_FUNCTION_ARGS)
 
 	if (PG_ARGISNULL(0))
 		PG_RETURN_INT64(gpucol_service_evict(storage));
-	foreach(lc, open_tables(PG_GETARG_OID(0), GPUCOL_RIGHT_NONE))
+	foreach(lc, gpucol_rights_lock_tables(PG_GETARG_OID(0), GPUCOL_RIGHT_NONE, AccessShareLock))
 	{
 		Relation	rel = table_open(lfirst_oid(lc), NoLock);
 
