@@ -8,6 +8,8 @@ SET search_path = topk_join, public;
 \set include :srcdir /include/differ.psql
 \set ECHO none
 \i :include
+\set include :srcdir /include/joined_rows.psql
+\i :include
 \set ECHO all
 
 CREATE COLLATION english (provider = icu, locale = 'en');
@@ -32,18 +34,8 @@ ANALYZE dims;
 EXPLAIN (COSTS OFF) SELECT f.id, f.n, g.name FROM facts f JOIN dims g ON f.k = g.k ORDER BY f.n DESC, f.id LIMIT 10 OFFSET 3;
 EXPLAIN (COSTS OFF) SELECT f.id, f.t FROM facts f LEFT JOIN dims g ON f.k = g.k AND f.d > g.day ORDER BY f.t NULLS FIRST, f.id FETCH FIRST 7 ROWS WITH TIES;
 -- few rows leave the join, as sort keys decide
-CREATE FUNCTION joined_rows(query text) RETURNS text LANGUAGE plpgsql AS $$
-DECLARE
-	line text;
-BEGIN
-	FOR line IN EXECUTE 'EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF) ' || query LOOP
-		IF line ~ 'GpucolJoin' THEN
-			RETURN CASE WHEN substring(line from 'rows=(\d+)')::int < 900 THEN 'few' ELSE line END;
-		END IF;
-	END LOOP;
-END $$;
 SET gpucol.cpu_threads = 1;
-SELECT keys, joined_rows('SELECT f.*, g.name FROM facts f JOIN dims g ON f.k = g.k ORDER BY ' || keys || ', f.id LIMIT 10')
+SELECT keys, joined_rows('SELECT f.*, g.name FROM facts f JOIN dims g ON f.k = g.k ORDER BY ' || keys || ', f.id LIMIT 10', 900)
 FROM unnest('{f.n,f.n DESC,"f.d DESC NULLS LAST",f.t,f.t DESC,"f.e NULLS FIRST",g.name,"g.weight, f.d",f.f,"f.b, f.big DESC",f.n + g.weight,"f.n * 2 DESC"}'::text[]) keys;
 
 -- orders of all kinds

@@ -9,6 +9,8 @@ SET search_path = window_first, public;
 \set include :srcdir /include/differ.psql
 \set ECHO none
 \i :include
+\set include :srcdir /include/joined_rows.psql
+\i :include
 \set ECHO all
 
 CREATE TABLE p (id int, g int, x float8, y numeric(8,2), t timestamp, s text, b bool, r real, n bigint) USING gpucol;
@@ -29,17 +31,7 @@ ANALYZE p, c, u, e;
 EXPLAIN (COSTS OFF) SELECT id, k FROM (SELECT p.id, c.k, row_number() OVER (PARTITION BY p.id ORDER BY (p.x - c.x) * (p.x - c.x), c.k) AS n FROM p, c) s WHERE n = 1;
 EXPLAIN (COSTS OFF) SELECT DISTINCT ON (p.id) p.id, c.k FROM p, c ORDER BY p.id, abs(p.y - c.y), c.k;
 -- few rows leave the join
-CREATE FUNCTION joined_rows(query text) RETURNS text LANGUAGE plpgsql AS $$
-DECLARE
-	line text;
-BEGIN
-	FOR line IN EXECUTE 'EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF) ' || query LOOP
-		IF line ~ 'GpucolJoin' THEN
-			RETURN CASE WHEN substring(line FROM 'rows=(\d+)')::int < 6500 THEN 'few' ELSE line END;
-		END IF;
-	END LOOP;
-END $$;
-SELECT joined_rows('SELECT id, k FROM (SELECT p.id, c.k, row_number() OVER (PARTITION BY p.id ORDER BY abs(p.y - c.y), c.k) AS n FROM p, c) s WHERE n = 1');
+SELECT joined_rows('SELECT id, k FROM (SELECT p.id, c.k, row_number() OVER (PARTITION BY p.id ORDER BY abs(p.y - c.y), c.k) AS n FROM p, c) s WHERE n = 1', 6500);
 
 -- orders of every class, NULLs first and last, ties, ranks
 SELECT o, f, differ(format('SELECT id, k FROM (SELECT p.id, c.k, %s() OVER (PARTITION BY p.id ORDER BY %s, c.k) AS n FROM p, c) s WHERE n %s', f, o, w))
