@@ -13,7 +13,8 @@
  *	  aggregates		those listed, which have no error but that of a sum of numerics
  *						of over 131,072 digits
  *	  numeric + - *		of operands of declared precision and of their sums and averages, / by
- *						a constant other than 0
+ *						a constant other than 0; COALESCE and CASE of such
+ *	  int + - *			of constants
  *	  dates, times		plus or minus an interval, all constants of some thousand years
  *	  parameters		have values by then, but are no patterns
  *	  subqueries		EXISTS, IN, and those that give one row
@@ -24,46 +25,20 @@
 
 #include "catalog/pg_aggregate.h"
 #include "catalog/pg_type.h"
-#include "datatype/timestamp.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
 #include "optimizer/optimizer.h"
 #include "parser/parsetree.h"
 #include "utils/builtins.h"
-#include "utils/date.h"
 #include "utils/fmgroids.h"
 #include "utils/lsyscache.h"
-#include "utils/numeric.h"
-#include "utils/timestamp.h"
 
 #include "compat.h"
 #include "lower/harmless.h"
+#include "lower/harmless_check.h"
 #include "lower/harmless_query.h"
 
-/* Numerics are bounded by so many decimal digits, */
-#define MAX_DIGITS		1000
-#define INTEGER_DIGITS	20
-#define SUM_DIGITS		20
-#define QUOTIENT_DIGITS	40
-/* times by so many days from the year 2000, intervals by so many days, sums by their depth. */
-#define MAX_DAYS		(3000 * 366)
-#define MAX_DEPTH		8
-
-typedef struct Check
-{
-	GpucolLower *l;				/* takes the reasons */
-	Query	   *scope;			/* whose columns they are, or NULL: not known */
-	Query	   *level;			/* not NULL: columns are of this query, and lazy */
-	Query	   *around;			/* its WITH queries may be read, or NULL */
-	int			depth;			/* of queries below the one that is asked about */
-	bool		failed;
-} Check;
-
-static bool check_expr(Check *c, Node *expr);
-static bool check_query(Check *c, Query *query);
-static bool check_column(Check *c, const Var *var);
-static bool check_aggregate(Check *c, const Aggref *agg);
-static int	numeric_digits(Check *c, Node *node);
+static bool check_query(GpucolHarmlessCheck *c, Query *query);
 
 static const Oid counting_aggregates[] = {F_COUNT_, F_COUNT_ANY};
 
@@ -110,226 +85,10 @@ gpucol_harmless_aggregate(Oid aggfnoid, bool *counts)
 
 /* Has a value of a type that needs a collation got one? */
 static bool
-check_collation(Check *c, Node *expr)
+check_collation(GpucolHarmlessCheck *c, Oid type, Oid collation)
 {
-	return OidIsValid(exprCollation(expr)) || !OidIsValid(get_typcollation(exprType(expr))) ||
+	return OidIsValid(collation) || !OidIsValid(get_typcollation(type)) ||
 		gpucol_lower_decline(c->l, "a comparison has no collation");
-}
-
-/* ---- numerics and times that stay in bounds ---- */
-
-/* The two arguments of a call of one or two, or false. */
-static bool
-get_call(Node *node, Oid *funcid, Node **left, Node **right)
-{
-	List	   *args;
-
-	if (IsA(node, OpExpr))
-	{
-		*funcid = ((OpExpr *) node)->opfuncid;
-		args = ((OpExpr *) node)->args;
-	}
-	else if (IsA(node, FuncExpr))
-	{
-		*funcid = ((FuncExpr *) node)->funcid;
-		args = ((FuncExpr *) node)->args;
-	}
-	else
-		return false;
-	if (list_length(args) < 1 || list_length(args) > 2)
-		return false;
-	*left = linitial(args);
-	*right = list_length(args) == 2 ? lsecond(args) : NULL;
-	return true;
-}
-
-/* Digits of a constant, before and behind the point. */
-static int
-constant_digits(const Const *value)
-{
-	if (value->constisnull)
-		return 1;
-	return (int) strlen(DatumGetCString(DirectFunctionCall1(numeric_out, value->constvalue)));
-}
-
-static bool
-is_numeric_zero(const Const *value)
-{
-	return !value->constisnull &&
-		DatumGetBool(DirectFunctionCall2(numeric_eq, value->constvalue,
-										 DirectFunctionCall1(int4_numeric, Int32GetDatum(0))));
-}
-
-/* The same of a column, by its declaration or by what a subquery computes for it. */
-static int
-column_digits(Check *c, const Var *var)
-{
-	int32		typmod = var->vartypmod - VARHDRSZ;
-	Query	   *scope = c->scope;
-	Query	   *level = c->level;
-	RangeTblEntry *rte;
-	int			digits;
-
-	/* precision and scale, which may be negative (numeric.c) */
-	if (typmod >= 0)
-		return ((typmod >> 16) & 0xffff) + abs(((typmod & 0x7ff) ^ 1024) - 1024);
-	if (scope == NULL || var->varlevelsup != 0 || var->varattno <= 0)
-		return -1;
-	rte = rt_fetch(var->varno, scope->rtable);
-	if (gpucol_compat_rte_is_group(rte))
-		return numeric_digits(c, list_nth(gpucol_compat_rte_group_exprs(rte), var->varattno - 1));
-	if (rte->rtekind != RTE_SUBQUERY || rte->subquery->setOperations != NULL)
-		return -1;
-	c->scope = rte->subquery;
-	c->level = level == NULL ? NULL : rte->subquery;
-	digits = numeric_digits(c, (Node *) get_tle_by_resno(rte->subquery->targetList,
-														 var->varattno)->expr);
-	c->scope = scope;
-	c->level = level;
-	return digits;
-}
-
-/* The same of an aggregate. */
-static int
-aggregate_digits(Check *c, Aggref *agg)
-{
-	int			digits;
-
-	if (!check_aggregate(c, agg))
-		return -1;
-	switch (agg->aggfnoid)
-	{
-		case F_SUM_INT8:
-		case F_AVG_INT2:
-		case F_AVG_INT4:
-		case F_AVG_INT8:
-			return INTEGER_DIGITS + SUM_DIGITS + QUOTIENT_DIGITS;
-		case F_SUM_NUMERIC:
-		case F_AVG_NUMERIC:
-		case F_MIN_NUMERIC:
-		case F_MAX_NUMERIC:
-			digits = numeric_digits(c, (Node *) linitial_node(TargetEntry, agg->args)->expr);
-			return digits < 0 ? -1 : digits + SUM_DIGITS + QUOTIENT_DIGITS;
-		default:
-			return -1;
-	}
-}
-
-/* Digits that the values of a numeric expression have at most, or -1: not known. */
-static int
-numeric_digits(Check *c, Node *node)
-{
-	Oid			funcid;
-	Node	   *left;
-	Node	   *right;
-	int			a;
-	int			b;
-
-	check_stack_depth();
-	if (exprType(node) != NUMERICOID)
-		return -1;
-	if (IsA(node, Const))
-		return constant_digits((Const *) node);
-	if (IsA(node, Aggref))
-		return aggregate_digits(c, (Aggref *) node);
-	if (IsA(node, Var))
-		return check_column(c, (Var *) node) ? column_digits(c, (Var *) node) : -1;
-	if (!get_call(node, &funcid, &left, &right))
-		return -1;
-	switch (funcid)
-	{
-		case F_NUMERIC_INT2:
-		case F_NUMERIC_INT4:
-		case F_NUMERIC_INT8:
-			return check_expr(c, left) ? INTEGER_DIGITS : -1;
-		case F_NUMERIC_UMINUS:
-		case F_NUMERIC_UPLUS:
-		case F_NUMERIC_ABS:
-		case F_ABS_NUMERIC:
-			return numeric_digits(c, left);
-		case F_NUMERIC_ADD:
-		case F_NUMERIC_SUB:
-		case F_NUMERIC_MUL:
-			break;
-		case F_NUMERIC_DIV:
-			if (!IsA(right, Const) || is_numeric_zero((Const *) right))
-				return -1;
-			break;
-		default:
-			return -1;
-	}
-	a = numeric_digits(c, left);
-	b = a < 0 ? -1 : numeric_digits(c, right);
-	if (b < 0 || a + b + QUOTIENT_DIGITS > MAX_DIGITS)
-		return -1;
-	return funcid == F_NUMERIC_DIV ? a + b + QUOTIENT_DIGITS : a + b + 1;
-}
-
-/* Is it an interval, or a number of days, that is not long? */
-static bool
-is_short_interval(Node *node)
-{
-	const Const *value = (Const *) node;
-	const Interval *interval;
-
-	/* cut to a typmod */
-	if (IsA(node, FuncExpr) && ((FuncExpr *) node)->funcid == F_INTERVAL_INTERVAL_INT4)
-		return IsA(lsecond(((FuncExpr *) node)->args), Const) &&
-			is_short_interval(linitial(((FuncExpr *) node)->args));
-	if (!IsA(node, Const))
-		return false;
-	if (value->constisnull)
-		return true;
-	if (value->consttype == INT4OID)
-		return abs(DatumGetInt32(value->constvalue) / 2) < MAX_DAYS / 2;
-	if (value->consttype != INTERVALOID)
-		return false;
-	interval = DatumGetIntervalP(value->constvalue);
-	return interval->month > -MAX_DAYS / 31 && interval->month < MAX_DAYS / 31 &&
-		interval->day > -MAX_DAYS && interval->day < MAX_DAYS &&
-		interval->time > -MAX_DAYS * USECS_PER_DAY && interval->time < MAX_DAYS * USECS_PER_DAY;
-}
-
-/* Is it a date or time that is not far, or a sum of one and such intervals? */
-static bool
-is_near_time(Check *c, Node *node, int depth)
-{
-	const Const *value = (Const *) node;
-	Oid			funcid;
-	Node	   *left;
-	Node	   *right;
-
-	if (depth > MAX_DEPTH)
-		return false;
-	if (IsA(node, Const))
-	{
-		if (value->constisnull)
-			return true;
-		if (value->consttype == DATEOID)
-			return abs(DatumGetDateADT(value->constvalue) / 2) < MAX_DAYS / 2;
-		return (value->consttype == TIMESTAMPOID || value->consttype == TIMESTAMPTZOID) &&
-			DatumGetTimestamp(value->constvalue) > -MAX_DAYS * USECS_PER_DAY &&
-			DatumGetTimestamp(value->constvalue) < MAX_DAYS * USECS_PER_DAY;
-	}
-	if (IsA(node, SQLValueFunction) ||
-		(IsA(node, FuncExpr) && ((FuncExpr *) node)->args == NIL))
-		return gpucol_lower_is_safe_constant(c->l, (Expr *) node);
-	if (!get_call(node, &funcid, &left, &right))
-		return false;
-	switch (funcid)
-	{
-		case F_DATE_PLI:
-		case F_DATE_MII:
-		case F_DATE_PL_INTERVAL:
-		case F_DATE_MI_INTERVAL:
-		case F_TIMESTAMP_PL_INTERVAL:
-		case F_TIMESTAMP_MI_INTERVAL:
-		case F_TIMESTAMPTZ_PL_INTERVAL:
-		case F_TIMESTAMPTZ_MI_INTERVAL:
-			return is_near_time(c, left, depth + 1) && is_short_interval(right);
-		default:
-			return false;
-	}
 }
 
 /* ---- expressions ---- */
@@ -342,7 +101,7 @@ some_column(Node *node)
 }
 
 static Node *
-hidden(Check *c, Node *node, bool ok)
+hidden(GpucolHarmlessCheck *c, Node *node, bool ok)
 {
 	c->failed |= !ok;
 	return some_column(node);
@@ -350,21 +109,32 @@ hidden(Check *c, Node *node, bool ok)
 
 /* All of a list of expressions. */
 static bool
-check_list(Check *c, List *exprs)
+check_list(GpucolHarmlessCheck *c, List *exprs)
 {
 	ListCell   *lc;
 
 	foreach(lc, exprs)
 	{
-		if (lfirst(lc) != NULL && !check_expr(c, lfirst(lc)))
+		if (lfirst(lc) != NULL && !gpucol_harmless_check_expr(c, lfirst(lc)))
 			return false;
 	}
 	return true;
 }
 
-/* Columns that are compared to find equal ones, or an order. */
+/* How values of a type are compared to find equal ones, or an order; one that needs a collation has it. */
 static bool
-check_sort(Check *c, List *clauses, List *tlist)
+check_comparison(GpucolHarmlessCheck *c, const SortGroupClause *clause, Oid type, Oid collation)
+{
+	if (!gpucol_harmless_function(get_opcode(clause->eqop)) ||
+		(OidIsValid(clause->sortop) && !gpucol_harmless_function(get_opcode(clause->sortop))))
+		return gpucol_lower_decline(c->l, "the order of type %s is not known to be free of errors",
+									format_type_be(type));
+	return check_collation(c, type, collation);
+}
+
+/* Columns that are compared. */
+static bool
+check_sort(GpucolHarmlessCheck *c, List *clauses, List *tlist)
 {
 	ListCell   *lc;
 
@@ -373,19 +143,14 @@ check_sort(Check *c, List *clauses, List *tlist)
 		SortGroupClause *clause = lfirst_node(SortGroupClause, lc);
 		Node	   *expr = get_sortgroupclause_expr(clause, tlist);
 
-		if (!gpucol_harmless_function(get_opcode(clause->eqop)) ||
-			(OidIsValid(clause->sortop) &&
-			 !gpucol_harmless_function(get_opcode(clause->sortop))))
-			return gpucol_lower_decline(c->l, "the order of type %s is not known to be free of errors",
-										format_type_be(exprType(expr)));
-		if (!check_collation(c, expr))
+		if (!check_comparison(c, clause, exprType(expr), exprCollation(expr)))
 			return false;
 	}
 	return true;
 }
 
-static bool
-check_aggregate(Check *c, const Aggref *agg)
+bool
+gpucol_harmless_check_aggregate(GpucolHarmlessCheck *c, const Aggref *agg)
 {
 	bool		counts;
 	ListCell   *lc;
@@ -398,11 +163,12 @@ check_aggregate(Check *c, const Aggref *agg)
 	{
 		TargetEntry *tle = lfirst_node(TargetEntry, lc);
 
-		if (!check_collation(c, (Node *) tle->expr) || !check_expr(c, (Node *) tle->expr))
+		if (!check_collation(c, exprType((Node *) tle->expr), exprCollation((Node *) tle->expr)) ||
+			!gpucol_harmless_check_expr(c, (Node *) tle->expr))
 			return false;
 	}
 	return check_sort(c, agg->aggdistinct, agg->args) &&
-		(agg->aggfilter == NULL || check_expr(c, (Node *) agg->aggfilter));
+		(agg->aggfilter == NULL || gpucol_harmless_check_expr(c, (Node *) agg->aggfilter));
 }
 
 /* Does a query give exactly one row? */
@@ -416,7 +182,7 @@ is_single_row(const Query *query)
 
 /* Functions that number the rows of a partition, or take a column of another row. */
 static bool
-check_window_function(Check *c, const WindowFunc *func)
+check_window_function(GpucolHarmlessCheck *c, const WindowFunc *func)
 {
 	static const Oid harmless[] = {
 		F_ROW_NUMBER, F_RANK_, F_DENSE_RANK_, F_LAG_ANYELEMENT, F_LEAD_ANYELEMENT,
@@ -430,7 +196,7 @@ check_window_function(Check *c, const WindowFunc *func)
 
 /* The partitions, orders and frames of window functions. */
 static bool
-check_windows(Check *c, Query *query)
+check_windows(GpucolHarmlessCheck *c, Query *query)
 {
 	ListCell   *lc;
 
@@ -448,7 +214,7 @@ check_windows(Check *c, Query *query)
 }
 
 static bool
-check_sublink(Check *c, const SubLink *sublink)
+check_sublink(GpucolHarmlessCheck *c, const SubLink *sublink)
 {
 	Query	   *query = castNode(Query, sublink->subselect);
 
@@ -456,7 +222,7 @@ check_sublink(Check *c, const SubLink *sublink)
 		sublink->subLinkType != ALL_SUBLINK &&
 		(sublink->subLinkType != EXPR_SUBLINK || !is_single_row(query)))
 		return gpucol_lower_decline(c->l, "a subquery in it may return several rows");
-	return (sublink->testexpr == NULL || check_expr(c, sublink->testexpr)) &&
+	return (sublink->testexpr == NULL || gpucol_harmless_check_expr(c, sublink->testexpr)) &&
 		check_query(c, query);
 }
 
@@ -465,7 +231,7 @@ check_sublink(Check *c, const SubLink *sublink)
  * value, which is not to be had here, and takes a pattern that it cannot see for a good one.
  */
 static void
-hide_pattern(Check *c, List *args)
+hide_pattern(GpucolHarmlessCheck *c, List *args)
 {
 	Node	   *second;
 
@@ -479,16 +245,17 @@ hide_pattern(Check *c, List *args)
 
 /* Check what harmless.c does not know, and put a column in its place. */
 static Node *
-hide(Node *node, Check *c)
+hide(Node *node, GpucolHarmlessCheck *c)
 {
 	Node	   *result;
+	int64		value;
 
 	if (node == NULL || c->failed)
 		return node;
 	switch (nodeTag(node))
 	{
 		case T_Var:
-			return hidden(c, node, check_column(c, (Var *) node));
+			return hidden(c, node, gpucol_harmless_check_column(c, (Var *) node));
 		case T_Param:
 			return hidden(c, node, ((Param *) node)->paramkind == PARAM_EXTERN ||
 						  ((Param *) node)->paramkind == PARAM_SUBLINK ||
@@ -496,7 +263,7 @@ hide(Node *node, Check *c)
 		case T_SQLValueFunction:
 			return some_column(node);
 		case T_Aggref:
-			return hidden(c, node, check_aggregate(c, (Aggref *) node));
+			return hidden(c, node, gpucol_harmless_check_aggregate(c, (Aggref *) node));
 		case T_WindowFunc:
 			return hidden(c, node, check_window_function(c, (const WindowFunc *) node));
 		case T_SubLink:
@@ -505,7 +272,8 @@ hide(Node *node, Check *c)
 			return hidden(c, node, check_list(c, ((ArrayExpr *) node)->elements));
 		case T_OpExpr:
 		case T_FuncExpr:
-			if (is_near_time(c, node, 0) || numeric_digits(c, node) >= 0)
+			if (gpucol_harmless_constant_integer(node, &value) || gpucol_harmless_is_near_time(c, node, 0) ||
+				gpucol_harmless_digits(c, node) >= 0)
 				return some_column(node);
 			break;
 		default:
@@ -521,8 +289,8 @@ hide(Node *node, Check *c)
 	return result;
 }
 
-static bool
-check_expr(Check *c, Node *expr)
+bool
+gpucol_harmless_check_expr(GpucolHarmlessCheck *c, Node *expr)
 {
 	Node	   *shown;
 
@@ -534,7 +302,7 @@ check_expr(Check *c, Node *expr)
 /* ---- queries ---- */
 
 static bool
-check_values(Check *c, List *values_lists)
+check_values(GpucolHarmlessCheck *c, List *values_lists)
 {
 	ListCell   *lc;
 
@@ -561,7 +329,7 @@ gpucol_harmless_find_cte(const Query *query, const char *name)
 
 /* A WITH query of the query around, which is computed for all that read it. */
 static bool
-check_cte_around(Check *c, const RangeTblEntry *rte)
+check_cte_around(GpucolHarmlessCheck *c, const RangeTblEntry *rte)
 {
 	CommonTableExpr *cte = (int) rte->ctelevelsup == c->depth && c->around != NULL ?
 		gpucol_harmless_find_cte(c->around, rte->ctename) : NULL;
@@ -577,7 +345,7 @@ check_cte_around(Check *c, const RangeTblEntry *rte)
 }
 
 static bool
-check_rte(Check *c, RangeTblEntry *rte)
+check_rte(GpucolHarmlessCheck *c, RangeTblEntry *rte)
 {
 	if (!check_list(c, rte->securityQuals))
 		return false;
@@ -604,7 +372,7 @@ check_rte(Check *c, RangeTblEntry *rte)
 
 /* Conditions of a FROM clause. */
 static bool
-check_jointree(Check *c, Node *node)
+check_jointree(GpucolHarmlessCheck *c, Node *node)
 {
 	ListCell   *lc;
 
@@ -614,23 +382,34 @@ check_jointree(Check *c, Node *node)
 	if (IsA(node, JoinExpr))
 		return check_jointree(c, ((JoinExpr *) node)->larg) &&
 			check_jointree(c, ((JoinExpr *) node)->rarg) &&
-			(((JoinExpr *) node)->quals == NULL || check_expr(c, ((JoinExpr *) node)->quals));
+			(((JoinExpr *) node)->quals == NULL || gpucol_harmless_check_expr(c, ((JoinExpr *) node)->quals));
 	foreach(lc, castNode(FromExpr, node)->fromlist)
 	{
 		if (!check_jointree(c, lfirst(lc)))
 			return false;
 	}
-	return ((FromExpr *) node)->quals == NULL || check_expr(c, ((FromExpr *) node)->quals);
+	return ((FromExpr *) node)->quals == NULL || gpucol_harmless_check_expr(c, ((FromExpr *) node)->quals);
 }
 
 /* Set operations: UNION ALL compares nothing. */
 static bool
-is_union_all(Node *node)
+check_operations(GpucolHarmlessCheck *c, Node *node)
 {
-	return node == NULL || IsA(node, RangeTblRef) ||
-		(castNode(SetOperationStmt, node)->op == SETOP_UNION && ((SetOperationStmt *) node)->all &&
-		 is_union_all(((SetOperationStmt *) node)->larg) &&
-		 is_union_all(((SetOperationStmt *) node)->rarg));
+	const SetOperationStmt *operation = (SetOperationStmt *) node;
+	ListCell   *lc;
+
+	check_stack_depth();
+	if (node == NULL || IsA(node, RangeTblRef))
+		return true;
+	foreach(lc, operation->groupClauses)
+	{
+		int			column = foreach_current_index(lc);
+
+		if (!check_comparison(c, lfirst(lc), list_nth_oid(operation->colTypes, column),
+							  list_nth_oid(operation->colCollations, column)))
+			return false;
+	}
+	return check_operations(c, operation->larg) && check_operations(c, operation->rarg);
 }
 
 /* Is a LIMIT a constant that is no error? */
@@ -644,7 +423,7 @@ is_good_limit(Node *limit)
 }
 
 static bool
-check_kind(Check *c, const Query *query)
+check_kind(GpucolHarmlessCheck *c, const Query *query)
 {
 	if (query->commandType != CMD_SELECT || query->rowMarks != NIL || query->hasModifyingCTE)
 		return gpucol_lower_decline(c->l, "it changes or locks rows");
@@ -652,15 +431,13 @@ check_kind(Check *c, const Query *query)
 		return gpucol_lower_decline(c->l, "it has a set-returning function");
 	if (query->groupingSets != NIL)
 		return gpucol_lower_decline(c->l, "it has grouping sets");
-	if (!is_union_all(query->setOperations))
-		return gpucol_lower_decline(c->l, "it has a set operation");
 	return (is_good_limit(query->limitCount) && is_good_limit(query->limitOffset)) ||
 		gpucol_lower_decline(c->l, "its LIMIT is not constant");
 }
 
 /* What a query reads. */
 static bool
-check_tables(Check *c, Query *query)
+check_tables(GpucolHarmlessCheck *c, Query *query)
 {
 	ListCell   *lc;
 
@@ -683,17 +460,17 @@ check_tables(Check *c, Query *query)
 
 /* What it makes of that. */
 static bool
-check_clauses(Check *c, Query *query)
+check_clauses(GpucolHarmlessCheck *c, Query *query)
 {
 	ListCell   *lc;
 
 	foreach(lc, query->targetList)
 	{
-		if (!check_expr(c, (Node *) lfirst_node(TargetEntry, lc)->expr))
+		if (!gpucol_harmless_check_expr(c, (Node *) lfirst_node(TargetEntry, lc)->expr))
 			return false;
 	}
-	return check_jointree(c, (Node *) query->jointree) &&
-		(query->havingQual == NULL || check_expr(c, query->havingQual)) &&
+	return check_operations(c, query->setOperations) && check_jointree(c, (Node *) query->jointree) &&
+		(query->havingQual == NULL || gpucol_harmless_check_expr(c, query->havingQual)) &&
 		check_windows(c, query) &&
 		check_sort(c, query->groupClause, query->targetList) &&
 		check_sort(c, query->distinctClause, query->targetList) &&
@@ -701,7 +478,7 @@ check_clauses(Check *c, Query *query)
 }
 
 static bool
-check_query(Check *c, Query *query)
+check_query(GpucolHarmlessCheck *c, Query *query)
 {
 	Query	   *level = c->level;
 	Query	   *scope = c->scope;
@@ -720,7 +497,7 @@ check_query(Check *c, Query *query)
 
 /* Why a check failed. */
 static const char *
-reason_of(const Check *c)
+reason_of(const GpucolHarmlessCheck *c)
 {
 	return c->l->reason != NULL ? c->l->reason : "it may raise an error";
 }
@@ -728,7 +505,7 @@ reason_of(const Check *c)
 const char *
 gpucol_harmless_query(Query *query, Query *around)
 {
-	Check		c = {.l = gpucol_lower_begin(CreateTemplateTupleDesc(1), 1, NULL),.around = around};
+	GpucolHarmlessCheck c = {.l = gpucol_lower_begin(CreateTemplateTupleDesc(1), 1, NULL),.around = around};
 
 	return check_query(&c, query) ? NULL : reason_of(&c);
 }
@@ -736,16 +513,16 @@ gpucol_harmless_query(Query *query, Query *around)
 const char *
 gpucol_harmless_expr(Query *query, Expr *expr)
 {
-	Check		c = {.l = gpucol_lower_begin(CreateTemplateTupleDesc(1), 1, NULL),.scope = query};
+	GpucolHarmlessCheck c = {.l = gpucol_lower_begin(CreateTemplateTupleDesc(1), 1, NULL),.scope = query};
 
-	return check_expr(&c, (Node *) expr) ? NULL : reason_of(&c);
+	return gpucol_harmless_check_expr(&c, (Node *) expr) ? NULL : reason_of(&c);
 }
 
 /* ---- columns of the query around ---- */
 
 /* Column `attno` of a subquery that PostgreSQL may merge with the query around. */
 static bool
-check_subquery_column(Check *c, Query *query, AttrNumber attno)
+check_subquery_column(GpucolHarmlessCheck *c, Query *query, AttrNumber attno)
 {
 	Query	   *level = c->level;
 	Query	   *scope = c->scope;
@@ -759,7 +536,7 @@ check_subquery_column(Check *c, Query *query, AttrNumber attno)
 	if (query->setOperations == NULL)
 	{
 		c->level = c->scope = query;
-		ok = check_expr(c, (Node *) get_tle_by_resno(query->targetList, attno)->expr);
+		ok = gpucol_harmless_check_expr(c, (Node *) get_tle_by_resno(query->targetList, attno)->expr);
 		c->level = level;
 		c->scope = scope;
 		return ok;
@@ -775,7 +552,7 @@ check_subquery_column(Check *c, Query *query, AttrNumber attno)
 
 /* Column `attno` of a WITH query, which PostgreSQL may merge likewise. */
 static bool
-check_cte_column(Check *c, const RangeTblEntry *rte, AttrNumber attno)
+check_cte_column(GpucolHarmlessCheck *c, const RangeTblEntry *rte, AttrNumber attno)
 {
 	CommonTableExpr *cte = rte->ctelevelsup == 0 ?
 		gpucol_harmless_find_cte(c->level, rte->ctename) : NULL;
@@ -809,8 +586,8 @@ are_plain_functions(const RangeTblEntry *rte)
 }
 
 /* Is the value of a column there without computing anything that may raise an error? */
-static bool
-check_column(Check *c, const Var *var)
+bool
+gpucol_harmless_check_column(GpucolHarmlessCheck *c, const Var *var)
 {
 	RangeTblEntry *rte;
 
@@ -826,7 +603,7 @@ check_column(Check *c, const Var *var)
 			(rte->rtekind == RTE_CTE && check_cte_column(c, rte, var->varattno)))
 			return true;
 		if (rte->rtekind == RTE_JOIN)
-			return check_expr(c, list_nth(rte->joinaliasvars, var->varattno - 1));
+			return gpucol_harmless_check_expr(c, list_nth(rte->joinaliasvars, var->varattno - 1));
 		if (rte->rtekind == RTE_SUBQUERY)
 			return check_subquery_column(c, rte->subquery, var->varattno);
 	}
@@ -836,7 +613,8 @@ check_column(Check *c, const Var *var)
 const char *
 gpucol_harmless_column(Query *level, Expr *expr)
 {
-	Check		c = {.l = gpucol_lower_begin(CreateTemplateTupleDesc(1), 1, NULL),.level = level,.scope = level};
+	GpucolLower *l = gpucol_lower_begin(CreateTemplateTupleDesc(1), 1, NULL);
+	GpucolHarmlessCheck c = {.l = l,.level = level,.scope = level};
 
-	return check_expr(&c, (Node *) expr) ? NULL : reason_of(&c);
+	return gpucol_harmless_check_expr(&c, (Node *) expr) ? NULL : reason_of(&c);
 }

@@ -71,6 +71,12 @@
 #define LOOKUPS_RISK_SHARE	3.0
 #define LOOKUPS_RISKED		500.0
 
+/*
+ * The same where PostgreSQL would group the joined rows: in the engine a row costs far less, a
+ * group more, and it is of the rows that an estimate has too few.
+ */
+#define GROUPS_RISK_SHARE	2.0
+
 /* A row of a plan as engines take it. */
 #define TAKE_OPERATORS		1.0
 
@@ -365,4 +371,18 @@ gpucol_cost_agg_joined(Path *path, Cost build, Cost flow)
 
 	path->startup_cost += before;
 	path->total_cost += before;
+}
+
+/*
+ * An aggregation over joined rows beside one of cost `other` that takes the same rows from the engine.
+ */
+void
+gpucol_cost_agg_preferred(Path *path, Cost other)
+{
+	Cost		excess = path->total_cost - AGG_ADVANTAGE * other;
+
+	if (excess <= 0 || path->total_cost > GROUPS_RISK_SHARE * other)
+		return;
+	path->startup_cost = Max(path->startup_cost - excess, 0);
+	path->total_cost -= excess;
 }

@@ -604,6 +604,34 @@ final_groups(Grouping *g, double estimated)
 								 g->rel->rows));
 }
 
+/* Does a path make PostgreSQL's groups, in memory, of rows that a pipe hands over? */
+static bool
+groups_rows_of_pipe(const Path *path)
+{
+	Path	   *rows = NULL;
+
+	if (IsA(path, AggPath) && ((const AggPath *) path)->aggstrategy == AGG_HASHED)
+		rows = ((const AggPath *) path)->subpath;
+	else if (IsA(path, GroupingSetsPath) && ((const GroupingSetsPath *) path)->aggstrategy != AGG_SORTED)
+		rows = ((const GroupingSetsPath *) path)->subpath;
+	return rows != NULL && gpucol_join_find_path(list_make1(rows)) != NULL;
+}
+
+/* Prefer a path over joined rows to those that group the same rows outside of the engine. */
+static void
+prefer_to_rows(Path *path, List *others)
+{
+	ListCell   *lc;
+
+	foreach(lc, others)
+	{
+		const Path *other = lfirst(lc);
+
+		if (groups_rows_of_pipe(other))
+			gpucol_cost_agg_preferred(path, other->total_cost);
+	}
+}
+
 /* Build and add the path. */
 static bool
 add_path_agg(Grouping *g, RelOptInfo *output_rel)
@@ -650,6 +678,8 @@ add_path_agg(Grouping *g, RelOptInfo *output_rel)
 	/* nobody knows how many rows a recursion has */
 	if (g->pipe != NULL)
 		gpucol_cost_agg_joined(&path->path, g->pipe->build, g->pipe->flow);
+	if (g->pipe != NULL && !g->plan.feeding)
+		prefer_to_rows(&path->path, output_rel->pathlist);
 	if (g->recursion != NULL || gpucol_pushdown == GPUCOL_PUSHDOWN_REQUIRE)
 		output_rel->pathlist = list_make1(path);
 	else

@@ -99,4 +99,7 @@ extern void gpucol_cost_join(Path *path, Cost build, Cost flow, int ncolumns);
 /* ... the rows that an aggregation reads whose path is costed but for them */
 extern void gpucol_cost_agg_joined(Path *path, Cost build, Cost flow);
 
+/* ... such an aggregation beside one of this cost, of the same rows by PostgreSQL */
+extern void gpucol_cost_agg_preferred(Path *path, Cost other);
+
 #endif							/* GPUCOL_PLANNER_PATH_JOIN_H */

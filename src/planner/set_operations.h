@@ -20,6 +20,12 @@
 extern Query *gpucol_set_operations(Query *parse);
 
 /*
+ * with_inline.c: the statement, in which WITH queries are computed where they are read if each reader wants
+ * rows of one value of a column.  Changes `parse`.
+ */
+extern Query *gpucol_with_inline(Query *parse);
+
+/*
  * Queries, each as it stands one level below the caller's query, as the branches of one set
  * operation, which stands there.  `like` has the types of the first columns, the first query
  * those of others; NULL: of all.

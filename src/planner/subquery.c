@@ -306,6 +306,37 @@ reaches_all_groups(Query *query, Node *node, int tables)
 	return first > tables && gpucol_harmless_expr(query, (Expr *) node) != NULL;
 }
 
+/* A value in the place of each subquery that is executed once, if its only error is that it has several rows. */
+static Node *
+replace_once_executed(Node *node, Query *query)
+{
+	SubLink    *sublink = (SubLink *) node;
+	Param	   *value;
+
+	if (node == NULL)
+		return NULL;
+	if (!IsA(node, SubLink) || gpucol_subquery_is_executed(sublink) ||
+		gpucol_harmless_query(castNode(Query, sublink->subselect), query) != NULL)
+		return expression_tree_mutator(node, replace_once_executed, query);
+	value = makeNode(Param);
+	value->paramkind = PARAM_EXTERN;
+	value->paramtype = exprType(node);
+	value->paramtypmod = exprTypmod(node);
+	value->paramcollid = exprCollation(node);
+	value->location = -1;
+	return (Node *) value;
+}
+
+/*
+ * May a condition raise an error that depends on the row?  A subquery that is executed once and has several
+ * rows raises its error for whichever row comes first, in any order of joins.
+ */
+static bool
+is_harmful(Query *query, Node *condition)
+{
+	return gpucol_harmless_expr(query, (Expr *) replace_once_executed(condition, query)) != NULL;
+}
+
 /*
  * Does no condition of a query raise an error for a row that it did not get before, now
  * that some wait for a join?  PostgreSQL tests one with a subquery where it scans the
@@ -341,7 +372,7 @@ keeps_errors(Query *query, List *fromlist, int tables, List *joined, List *value
 	foreach(lc, gpucol_subquery_conditions(query->jointree->quals))
 	{
 		Node	   *condition = lfirst(lc);
-		bool		harmful = gpucol_harmless_expr(query, (Expr *) condition) != NULL;
+		bool		harmful = is_harmful(query, condition);
 
 		if (is_joined(condition, tables) || list_member(joined, condition))
 		{

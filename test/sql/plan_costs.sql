@@ -101,5 +101,12 @@ SELECT first_rows_nodes(q), count(*) FROM first_rows GROUP BY 1;
 -- fewer rows than the limit, as far as is known: a scan and a sort
 SELECT first_rows_nodes('SELECT * FROM wide WHERE k = 9 ORDER BY c LIMIT 100');
 
+-- Grouping sets over joined rows, of which too few are expected: grouped in the engine, not outside of the join.
+CREATE TABLE sold USING gpucol AS SELECT i % 52 * 7 AS day, i % 9000 AS item, i % 100 AS quantity FROM generate_series(1, 120000) i;
+CREATE TABLE days USING gpucol AS SELECT i AS day, i / 365 AS year FROM generate_series(0, 2189) i;
+CREATE TABLE items USING gpucol AS SELECT i AS item, 'item ' || i AS name, 'brand ' || i % 700 AS brand, 'class ' || i % 100 AS class FROM generate_series(0, 8999) i;
+ANALYZE sold, days, items;
+EXPLAIN (COSTS OFF) SELECT name, brand, class, avg(quantity) FROM sold JOIN days USING (day) JOIN items USING (item) WHERE year = 0 GROUP BY ROLLUP (name, brand, class);
+
 SET client_min_messages = error;
 DROP SCHEMA plan_costs CASCADE;

@@ -36,4 +36,45 @@ SELECT * FROM compare('SELECT * FROM (WITH c AS (SELECT cust, store, sum(v) AS n
 SELECT * FROM compare('WITH c AS (SELECT cust, store, sum(10 / (v + 1)) AS n FROM ret GROUP BY cust, store) SELECT cust FROM c a WHERE n > (SELECT avg(n) FROM c b WHERE b.store = a.store)');
 SELECT * FROM compare('WITH c AS (SELECT cust, store, sum(v) + (random() * 0)::int AS n FROM ret GROUP BY cust, store) SELECT cust FROM c a WHERE n > (SELECT avg(n) FROM c b WHERE b.store = a.store)');
 SELECT * FROM compare('WITH RECURSIVE c AS (SELECT 1 AS store, (SELECT max(v) FROM ret) AS n UNION ALL SELECT store + 1, n FROM c WHERE store < 9) SELECT DISTINCT store FROM ret a WHERE v < (SELECT max(n) FROM c WHERE c.store = a.store)');
+-- A WITH query of which each reader wants rows of one value is computed by its readers: no CTE Scan, heap's rows.
+CREATE FUNCTION inlined(query text, OUT plan text, OUT rows int, OUT differences int) LANGUAGE plpgsql AS $$
+DECLARE line text;
+BEGIN
+	SELECT c.rows, c.differences INTO rows, differences FROM compare(query) c;
+	plan := 'by its readers';
+	FOR line IN EXECUTE 'EXPLAIN (COSTS OFF) ' || query LOOP
+		IF line ~ 'CTE Scan' THEN plan := 'once'; END IF;
+	END LOOP;
+END $$;
+SELECT * FROM inlined('WITH c AS (SELECT store, v, sum(amt) AS s FROM ret GROUP BY store, v) SELECT a.store, a.s, b.s AS t FROM c a JOIN c b ON b.store = a.store WHERE a.v = 1 AND 2 = b.v');
+EXPLAIN (COSTS OFF) WITH c AS (SELECT store, v, sum(amt) AS s FROM ret GROUP BY store, v) SELECT a.store, a.s, b.s AS t FROM c a JOIN c b ON b.store = a.store WHERE a.v = 1 AND 2 = b.v;
+-- branches, constants of branches, computed constants, quotients, COALESCE, CASE; a reader in a subquery, in another WITH query
+SELECT * FROM inlined('WITH c AS (SELECT store, v, sum(amt / 2) AS s, ''a'' AS kind FROM ret WHERE cust > 3 GROUP BY 1, 2 UNION ALL SELECT store, v, sum(coalesce(amt, 0.0) - 1), ''b'' FROM ret GROUP BY 1, 2) SELECT a.store, a.s, b.s AS t FROM c a, c b, c d WHERE a.store = b.store AND d.store = a.store AND a.kind = ''a'' AND b.kind = ''b'' AND d.kind = ''b'' AND a.v = 1 + 1 AND b.v = 3 - 1 AND a.s > 0');
+SELECT * FROM inlined('WITH c AS (SELECT store, v, sum(CASE WHEN cust > 3 THEN amt ELSE 0 END) AS s FROM ret GROUP BY 1, 2) SELECT store, (SELECT max(s) FROM c b WHERE b.v = 1) AS m FROM c a WHERE a.v = 2');
+SELECT * FROM inlined('WITH c AS (SELECT store, v, count(*) AS n FROM ret GROUP BY 1, 2), d AS (SELECT store, n FROM c WHERE v = 1) SELECT a.store, a.n, d.n AS m FROM c a JOIN d USING (store) WHERE a.v = 2');
+SELECT * FROM inlined('WITH c AS (SELECT DISTINCT store, v FROM ret) SELECT a.store FROM c a WHERE a.v = 1 UNION ALL SELECT b.store FROM c b WHERE b.v = 4');
+SELECT * FROM inlined('WITH c AS (SELECT store, v FROM ret WHERE cust < 40 UNION SELECT store, v FROM ret WHERE cust > 7) SELECT a.store FROM c a LEFT JOIN c b ON b.store = a.store WHERE a.v = 1 AND b.v = 4');
+-- once: a reader of all rows, a condition on an aggregate, another condition that may raise an error
+SELECT * FROM inlined('WITH c AS (SELECT store, v, sum(amt) AS s FROM ret GROUP BY store, v) SELECT a.store, b.s FROM c a JOIN c b ON b.store = a.store WHERE a.v = 1');
+SELECT * FROM inlined('WITH c AS (SELECT store, v, sum(amt) AS s FROM ret GROUP BY store, v) SELECT a.store, b.store AS x FROM c a, c b WHERE a.s = 125 AND b.s = 126');
+SELECT * FROM inlined('WITH c AS (SELECT store, v, sum(amt) AS s FROM ret GROUP BY store, v) SELECT a.store, b.s FROM c a JOIN c b ON b.store = a.store WHERE a.v = 1 AND b.v = 2 AND 10 / (a.v + 1) > 1');
+-- what may raise an error, LIMIT, window functions, sums of floats, what is volatile, MATERIALIZED
+SELECT * FROM inlined('WITH c AS (SELECT store, v, sum(10 / (v + 1)) AS s FROM ret GROUP BY store, v) SELECT a.store, b.s FROM c a JOIN c b ON b.store = a.store WHERE a.v = 1 AND b.v = 2');
+SELECT * FROM inlined('WITH c AS (SELECT store, v FROM ret ORDER BY amt, cust, store, v LIMIT 700) SELECT a.store FROM c a JOIN c b ON b.store = a.store WHERE a.v = 1 AND b.v = 2');
+SELECT * FROM inlined('WITH c AS (SELECT store, v, rank() OVER (ORDER BY amt) AS r FROM ret) SELECT a.store FROM c a JOIN c b ON b.store = a.store WHERE a.v = 1 AND b.v = 2');
+SELECT * FROM inlined('WITH c AS (SELECT store, v, sum(amt::float8) AS s FROM ret GROUP BY store, v) SELECT a.store FROM c a JOIN c b ON b.store = a.store WHERE a.v = 1 AND b.v = 2');
+SELECT * FROM inlined('WITH c AS (SELECT store, v, sum(amt) + (random() * 0)::int AS s FROM ret GROUP BY store, v) SELECT a.store FROM c a JOIN c b ON b.store = a.store WHERE a.v = 1 AND b.v = 2');
+SELECT * FROM inlined('WITH c AS MATERIALIZED (SELECT store, v, sum(amt) AS s FROM ret GROUP BY store, v) SELECT a.store, b.s FROM c a JOIN c b ON b.store = a.store WHERE a.v = 1 AND b.v = 2');
+-- an error of a group that no reader wants is raised as over heap
+WITH c AS (SELECT store, v, sum(10 / (v - 3)) AS s FROM ret GROUP BY store, v) SELECT count(*) FROM c a JOIN c b ON b.store = a.store WHERE a.v = 1 AND b.v = 2;
+-- the values are parameters
+PREPARE years(int, int) AS WITH c AS (SELECT store, v, sum(amt) AS s FROM ret GROUP BY store, v) SELECT count(*), sum(a.s - b.s) FROM c a JOIN c b ON b.store = a.store WHERE a.v = $1 AND b.v = $2;
+SET plan_cache_mode = force_generic_plan;
+EXPLAIN (COSTS OFF) EXECUTE years(1, 2);
+EXECUTE years(1, 2);
+EXECUTE years(2, 1);
+RESET plan_cache_mode;
+-- A subquery that is executed once and may have several rows keeps no other from becoming a join.
+SELECT * FROM compare('SELECT a.cust, b.v FROM ret a JOIN ret b ON b.cust = a.cust WHERE b.store = (SELECT DISTINCT store FROM ret WHERE store = 4) AND a.amt > (SELECT avg(amt) FROM ret c WHERE c.v = a.v)');
+SELECT count(*) FROM ret a JOIN ret b ON b.cust = a.cust WHERE b.store = (SELECT DISTINCT store FROM ret) AND a.amt > (SELECT avg(amt) FROM ret c WHERE c.v = a.v);
 DROP SCHEMA subquery_with CASCADE;

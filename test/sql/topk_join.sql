@@ -14,7 +14,7 @@ SET search_path = topk_join, public;
 
 CREATE COLLATION english (provider = icu, locale = 'en');
 CREATE COLLATION unlike_case (provider = icu, locale = 'und-u-ks-level2', deterministic = false);
-CREATE TABLE facts (id int, k int, n numeric(10,2), m numeric, f float8, d date, t text, e text COLLATE english, u text COLLATE unlike_case, b bool, big int8) USING gpucol;
+CREATE TABLE facts (id int, k int, n numeric(10,2), m numeric, f float8, d date, t text, e text COLLATE english, u text COLLATE unlike_case, b bool, big int8) USING gpucol WITH (autovacuum_enabled = off);
 INSERT INTO facts SELECT i, i * 7919 % 700, (i * 37 % 9001) / 4.0 - 700, CASE WHEN i % 5 > 0 THEN i * 31 % 977 / 7.0 END,
 	CASE i % 501 WHEN 0 THEN 'NaN' WHEN 1 THEN '-Infinity' WHEN 2 THEN '-0' WHEN 3 THEN '0' WHEN 4 THEN NULL ELSE i * 13 % 997 / 8.0 END,
 	CASE WHEN i % 11 > 0 THEN date '2024-01-01' + i * 31 % 900 END, CASE WHEN i % 71 > 0 THEN 'text ' || i * 13 % 1300 END,
@@ -24,7 +24,7 @@ FROM generate_series(1, 9000) i;
 INSERT INTO facts VALUES (10001, 5, 99999, 99999.5, 1e300, '2030-01-01', 'a delta', 'a delta', 'A DELTA', true, -7), (10002, 6, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL),
 	(10003, NULL, -99999, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL);
 DELETE FROM facts WHERE id % 101 = 7;
-CREATE TABLE dims (k int, name text, weight numeric(8,3), day date) USING gpucol;
+CREATE TABLE dims (k int, name text, weight numeric(8,3), day date) USING gpucol WITH (autovacuum_enabled = off);
 INSERT INTO dims SELECT i, 'dim ' || i * 31 % 250, CASE WHEN i % 13 > 0 THEN i * 17 % 301 / 8.0 END, date '2024-01-01' + i % 50 FROM generate_series(0, 599) i;
 INSERT INTO dims SELECT i, 'twin ' || i, i, '2023-01-01' FROM generate_series(0, 40) i;
 CREATE TABLE heap_facts AS SELECT * FROM facts;
