@@ -84,7 +84,7 @@ typedef struct Call
 static bool
 read_argument(Call *c, int number)
 {
-	struct varlena *datum = (struct varlena *) DatumGetPointer(PG_DETOAST_DATUM_PACKED(c->fcinfo->args[number].value));
+	struct varlena *datum = PG_DETOAST_DATUM_PACKED(c->fcinfo->args[number].value);
 
 	if (gpucol_packed_read(VARDATA_ANY(datum), VARSIZE_ANY_EXHDR(datum), &c->packed[number]) != GPUCOL_OK ||
 		gpucol_packed_scale(c->packed[number]) > MOST_SCALE)
