@@ -203,6 +203,23 @@ gpucol_top_clamp(__int128 value)
 	return value > INT64_MAX ? INT64_MAX : value < INT64_MIN ? INT64_MIN : (int64_t) value;
 }
 
+/*
+ * Of the rows of a probe's table that match a flowing row (a probe without keys, INNER or LEFT) only the
+ * first `most` by an order.  Its keys are registers of the probe's residual; of equal rows the first stay.
+ */
+typedef struct GpucolProbeOrder
+{
+	uint32_t	most;			/* 1 to GPUCOL_MOST_FIRST; 0: all match */
+	int			nkeys;
+	const uint16_t *keys;		/* of class B, I, D or F */
+	const bool *descending;		/* by key */
+	const bool *nulls_first;
+} GpucolProbeOrder;
+
+#define GPUCOL_MOST_FIRST		100
+#define GPUCOL_FIRST_KEYS		8	/* sort keys of one, at most */
+#define GPUCOL_MOST_ORDERED		65536	/* rows of such a table */
+
 typedef struct GpucolRunOptions
 {
 	int			threads;		/* gpucol.cpu_threads, at least 1 */
@@ -228,6 +245,7 @@ typedef struct GpucolRunOptions
 	GpucolLookup *const *lookups;	/* tables of the program's probes, */
 	int			nlookups;
 	const struct GpucolEngine *const *lookup_engines;	/* CUDA: which made each of them */
+	const GpucolProbeOrder *orders;	/* CPU: by probe; NULL: none has one */
 	const GpucolTurn *turns;	/* CPU: by table, kept by next_turn; NULL: all are whole */
 	GpucolNextTurn next_turn;
 	void	   *next_turn_arg;

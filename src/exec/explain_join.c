@@ -65,6 +65,25 @@ append_exprs(StringInfo text, Context *context, List *exprs, const char *word)
 						 deparse_expression(lfirst(lc), context->names, true, true));
 }
 
+/* The sort keys of a step that takes the first rows of an order. */
+static void
+append_order(StringInfo text, Context *context, const GpucolPipeStep *step)
+{
+	ListCell   *lc;
+
+	foreach(lc, step->order)
+	{
+		int			i = foreach_current_index(lc);
+		bool		descending = list_nth_int(step->descending, i) != 0;
+		bool		nulls_first = list_nth_int(step->nulls_first, i) != 0;
+
+		append_exprs(text, context, list_make1(lfirst(lc)), "");
+		appendStringInfo(text, "%s%s%s", descending ? " DESC" : "",
+						 nulls_first == descending ? "" : nulls_first ? " NULLS FIRST" : " NULLS LAST",
+						 lnext(step->order, lc) != NULL ? ", " : "");
+	}
+}
+
 /* The condition of a join. */
 static void
 append_condition(StringInfo text, Context *context, const GpucolPipeStep *step)
@@ -84,6 +103,11 @@ append_condition(StringInfo text, Context *context, const GpucolPipeStep *step)
 	{
 		appendStringInfoString(text, n == 0 ? " on " : " and ");
 		append_exprs(text, context, step->residual, " and ");
+	}
+	if (step->most > 0)
+	{
+		appendStringInfo(text, ", of each row the first %d by ", step->most);
+		append_order(text, context, step);
 	}
 	if (step->filter != NIL)
 	{

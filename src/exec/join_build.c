@@ -113,6 +113,41 @@ init_set(GpucolBuild *build)
 	build->exec.joins->pipe = build->step->build;
 }
 
+/* What a step of first rows asks of the engine, but for its registers. */
+static GpucolProbeOrder
+make_order(const GpucolPipeStep *step)
+{
+	GpucolProbeOrder order = {.most = step->most,.nkeys = list_length(step->order)};
+	bool	   *descending = palloc(Max(order.nkeys, 1) * sizeof(bool));
+	bool	   *nulls_first = palloc(Max(order.nkeys, 1) * sizeof(bool));
+
+	for (int i = 0; i < order.nkeys; i++)
+	{
+		descending[i] = list_nth_int(step->descending, i) != 0;
+		nulls_first[i] = list_nth_int(step->nulls_first, i) != 0;
+	}
+	order.descending = descending;
+	order.nulls_first = nulls_first;
+	return order;
+}
+
+/* The orders of a pipe's steps, which are the CPU engine's. */
+static void
+init_orders(GpucolExec *exec, GpucolJoins *joins)
+{
+	for (int i = 0; i < joins->nsteps; i++)
+	{
+		const GpucolPipeStep *step = joins->builds[i].step;
+
+		if (step->most == 0)
+			continue;
+		if (joins->orders == NULL)
+			joins->orders = palloc0(joins->nsteps * sizeof(GpucolProbeOrder));
+		joins->orders[i] = make_order(step);
+		exec->cpu_only = true;
+	}
+}
+
 /* Prepare the run over a pipe that is laid out, and those of its tables. */
 static void
 init_run(GpucolExec *exec, CustomScanState *node, GpucolPipe *pipe, List *children,
@@ -150,6 +185,7 @@ init_run(GpucolExec *exec, CustomScanState *node, GpucolPipe *pipe, List *childr
 		init_run(&build->exec, node, build->step->build, children, GPUCOL_PROGRAM_BUILD,
 				 lower_build);
 	}
+	init_orders(exec, joins);
 }
 
 /*
@@ -219,7 +255,7 @@ build_table(GpucolExec *exec, int i, bool device)
 		return GPUCOL_UNSUPPORTED;
 	}
 	build->budget = gpucol_run_budget(exec);
-	build->cpu_only = !device || !joins->builds[i].wanted;
+	build->cpu_only = !device || !joins->builds[i].wanted || build->joins->orders != NULL;
 	if (!build->cpu_only && build->rows_of == NULL)
 		gpucol_join_keep_rows(build);	/* the CPU engine may have to make it again */
 	status = gpucol_join_part_build(exec, i, joins->builds[i].wanted);
@@ -313,6 +349,9 @@ gpucol_joins_give(GpucolExec *exec, const GpucolEngine *engine, GpucolRunOptions
 	options->lookups = joins->lookups;
 	options->nlookups = joins->nsteps;
 	options->lookup_engines = joins->engines;
+	for (int i = 0; joins->orders != NULL && i < joins->nsteps; i++)
+		joins->orders[i].keys = joins->builds[i].step->order_keys;
+	options->orders = joins->orders;
 	if (joins->parted)
 	{
 		options->turns = joins->turns;
@@ -321,6 +360,11 @@ gpucol_joins_give(GpucolExec *exec, const GpucolEngine *engine, GpucolRunOptions
 	}
 	if (status != GPUCOL_OK)
 		*why = joins->fallback;
+	if (status == GPUCOL_OK && joins->orders != NULL && engine != &gpucol_engine_cpu)
+	{
+		*why = "the first rows of an order are the CPU engine's";
+		return GPUCOL_UNSUPPORTED;
+	}
 	return status;
 }
 

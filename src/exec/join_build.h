@@ -46,6 +46,7 @@ typedef struct GpucolJoins
 	const GpucolEngine **engines;	/* which built each of them */
 	GpucolTurn *turns;			/* how far the run is with each */
 	bool		parted;			/* some have parts */
+	GpucolProbeOrder *orders;	/* by step, or NULL: no step has one */
 	const char *fallback;		/* why one cannot be built */
 } GpucolJoins;
 

@@ -16,9 +16,11 @@
 #include "nodes/nodeFuncs.h"
 #include "nodes/pathnodes.h"
 #include "optimizer/optimizer.h"
+#include "utils/builtins.h"
 #include "utils/lsyscache.h"
 #include "utils/typcache.h"
 
+#include "lower/order.h"
 #include "lower/pipe.h"
 #include "lower/set_function.h"
 
@@ -234,6 +236,7 @@ number_columns(GpucolPipe *pipe, List *above)
 
 		later = list_concat(later, step->filter);
 		later = list_concat(later, step->residual);
+		later = list_concat(later, step->order);
 		step->payload = NIL;
 		need(step, later);
 		later = list_concat(later, step->outer_keys);
@@ -441,6 +444,20 @@ begin_alone(const GpucolPipe *drive, const GpucolPipe *build, List *columns, uin
 	return l;
 }
 
+/* Lower a sort key by which an engine compares rows exactly. */
+static bool
+lower_sort_key(GpucolLower *l, Expr *expr, GpucolValue *value)
+{
+	Oid			type = exprType((Node *) expr);
+
+	if (!gpucol_lower_expr(l, expr, value))
+		return false;
+	if (!value->packed && (value->cls == GPUCOL_CLASS_D || gpucol_order_is_int64(value, type)))
+		return true;
+	l->reason = psprintf("first rows by a sort key of type %s", format_type_be(type));
+	return false;
+}
+
 /*
  * Can an expression be lowered?
  */
@@ -460,6 +477,7 @@ gpucol_pipe_ask(const GpucolPipe *drive, const GpucolPipe *build, Expr *expr, Gp
 		return answer;
 	l = begin_alone(drive, build, columns, open, &mapped);
 	ok = as == GPUCOL_PIPE_CONDITION ? gpucol_lower_bool(l, mapped, &reg) :
+		as == GPUCOL_PIPE_ORDER ? lower_sort_key(l, mapped, &answer.value) :
 		gpucol_pipe_lower_key(l, mapped, as, &answer.value);
 	answer.reason = ok ? NULL : l->reason;
 	gpucol_pipe_remember(expr, open, as, &answer);
@@ -505,6 +523,22 @@ gpucol_pipe_step_has_tail(const GpucolPipeStep *step)
 {
 	return step->kind == GPUCOL_JOIN_RIGHT || step->kind == GPUCOL_JOIN_FULL ||
 		step->kind == GPUCOL_JOIN_RIGHT_SEMI || step->kind == GPUCOL_JOIN_RIGHT_ANTI;
+}
+
+/*
+ * Does one of its steps?
+ */
+bool
+gpucol_pipe_has_tail(const GpucolPipe *pipe)
+{
+	ListCell   *lc;
+
+	foreach(lc, pipe->steps)
+	{
+		if (gpucol_pipe_step_has_tail(lfirst(lc)))
+			return true;
+	}
+	return false;
 }
 
 /* ------------------------------------------------------------------------
@@ -567,9 +601,58 @@ lower_set(GpucolLower *l, const GpucolPipe *pipe, const GpucolPipeStep *step, Gp
 	return true;
 }
 
+/*
+ * Load what the conditions and sort keys of pairs need of the rows that flow, once for all pairs; texts
+ * are where they are.
+ */
+static bool
+load_flowing(GpucolLower *l, const GpucolPipe *pipe, const GpucolPipeStep *step)
+{
+	List	   *exprs = (List *) gpucol_pipe_map(pipe, (Node *) list_concat_copy(step->residual, step->order));
+	ListCell   *lc;
+
+	foreach(lc, pull_var_clause((Node *) exprs, PVC_RECURSE_PLACEHOLDERS))
+	{
+		const Var  *var = lfirst_node(Var, lc);
+		GpucolTypeMap map;
+		GpucolValue value;
+
+		gpucol_typemap_init(&map, var->vartype, var->vartypmod, var->varcollid);
+		if (var->varattno < step->first && map.kind != GPUCOL_KIND_BYTES &&
+			!gpucol_lower_expr(l, (Expr *) var, &value))
+			return false;
+	}
+	return true;
+}
+
+/* Lower the sort keys of a step that takes the first rows of an order, under its condition. */
+static bool
+lower_order(GpucolLower *l, const GpucolPipe *pipe, GpucolPipeStep *step, uint16 condition)
+{
+	ListCell   *lc;
+
+	step->order_keys = palloc(list_length(step->order) * sizeof(uint16));
+	foreach(lc, step->order)
+	{
+		GpucolMask	mask;
+		GpucolValue value;
+		bool		ok;
+
+		if (condition != GPUCOL_NO_REG)
+			gpucol_lower_push_mask(l, &mask, GPUCOL_MASK_TRUE, condition);
+		ok = lower_sort_key(l, (Expr *) gpucol_pipe_map(pipe, lfirst(lc)), &value);
+		if (condition != GPUCOL_NO_REG)
+			gpucol_lower_pop_mask(l);
+		if (!ok)
+			return false;
+		step->order_keys[foreach_current_index(lc)] = value.reg;
+	}
+	return true;
+}
+
 /* Lower one step. */
 static bool
-lower_step(GpucolLower *l, const GpucolPipe *pipe, const GpucolPipeStep *step, int number)
+lower_step(GpucolLower *l, const GpucolPipe *pipe, GpucolPipeStep *step, int number)
 {
 	GpucolProbe probe = {.table = number,.kind = step->kind,.first_key = l->nprobe_keys};
 	ListCell   *lc;
@@ -584,9 +667,12 @@ lower_step(GpucolLower *l, const GpucolPipe *pipe, const GpucolPipeStep *step, i
 			return false;
 		gpucol_lower_add_probe_key(l, reg);
 	}
+	if (step->most > 0 && !load_flowing(l, pipe, step))
+		return false;
 	probe.nkeys = list_length(step->outer_keys);
 	probe.keys_end = l->ninstrs;
-	if (!lower_all(l, pipe, step->residual, &probe.residual))
+	if (!lower_all(l, pipe, step->residual, &probe.residual) ||
+		(step->most > 0 && !lower_order(l, pipe, step, probe.residual)))
 		return false;
 	probe.residual_end = l->ninstrs;
 	/* what is computed of pairs is not there for the rows that are made of them */

@@ -40,6 +40,12 @@ typedef struct GpucolPipeStep
 	List	   *residual;		/* of Expr: the rest of the join's condition */
 	List	   *filter;			/* of Expr: conditions on the joined rows */
 	double		rows;			/* estimate of the rows behind it */
+	int			most;			/* of the table's rows only so many, the first, for each row that
+								 * flows; 0: all, or else by */
+	List	   *order;			/* of Expr, */
+	List	   *descending;		/* IntList of bool by each, */
+	List	   *nulls_first;	/* the same */
+	uint16	   *order_keys;		/* registers, once it is lowered */
 
 	/* layout */
 	List	   *payload;		/* of Expr: what the rows behind it need of the table */
@@ -147,10 +153,11 @@ extern const char *gpucol_pipe_check_condition(const GpucolPipe *drive, const Gp
 extern const char *gpucol_pipe_check_set(const GpucolPipe *drive, FuncExpr *set);
 
 /*
- * Does a step deliver rows of its table once the source has ended?  Do rows get behind a
+ * Does a step, or one of a pipe's, deliver rows of its table once the source has ended?  Do rows get behind a
  * step whose table has been built, if `flows` says whether they get as far as that?
  */
 extern bool gpucol_pipe_step_has_tail(const GpucolPipeStep *step);
+extern bool gpucol_pipe_has_tail(const GpucolPipe *pipe);
 extern bool gpucol_pipe_flows_behind(const GpucolPipeStep *step, bool flows);
 
 /* Whether an expression can be lowered: the reason if not; as a key, its class and scale. */
@@ -165,7 +172,8 @@ typedef enum GpucolPipeQuestion
 {
 	GPUCOL_PIPE_CONDITION,
 	GPUCOL_PIPE_KEY,			/* one side of a key, in its own form */
-	GPUCOL_PIPE_EXACT_KEY		/* a numeric without a precision, beside a mantissa */
+	GPUCOL_PIPE_EXACT_KEY,		/* a numeric without a precision, beside a mantissa */
+	GPUCOL_PIPE_ORDER			/* a sort key of first rows */
 } GpucolPipeQuestion;
 
 extern GpucolPipeAnswer gpucol_pipe_ask(const GpucolPipe *drive, const GpucolPipe *build, Expr *expr,

@@ -155,6 +155,7 @@ note_steps(GpucolPipe *pipe)
 
 		note_uses(pipe, step->outer_keys, true, false);
 		note_uses(pipe, step->residual, true, false);
+		note_uses(pipe, step->order, true, false);
 		note_uses(pipe, step->filter, true, false);
 		note_uses(step->build, step->inner_keys, true, false);
 		note_steps(step->build);

@@ -59,7 +59,11 @@ save_step(const GpucolPipeStep *step, List **exprs)
 
 	saved = lappend(saved, list_copy(step->scales));
 	saved = lappend(saved, save_exprs(step->residual, exprs));
-	return lappend(saved, save_exprs(step->filter, exprs));
+	saved = lappend(saved, save_exprs(step->filter, exprs));
+	saved = lappend(saved, list_make1_int(step->most));
+	saved = lappend(saved, save_exprs(step->order, exprs));
+	saved = lappend(saved, list_copy(step->descending));
+	return lappend(saved, list_copy(step->nulls_first));
 }
 
 static GpucolPipeStep *
@@ -75,6 +79,10 @@ load_step(List *saved, List *exprs)
 	step->scales = list_nth(saved, 5);
 	step->residual = load_exprs(list_nth(saved, 6), exprs);
 	step->filter = load_exprs(list_nth(saved, 7), exprs);
+	step->most = linitial_int(list_nth(saved, 8));
+	step->order = load_exprs(list_nth(saved, 9), exprs);
+	step->descending = list_nth(saved, 10);
+	step->nulls_first = list_nth(saved, 11);
 	return step;
 }
 

@@ -43,6 +43,7 @@
 #include "plan/twice.h"
 #include "plan/walk.h"
 #include "planner/path_join.h"
+#include "planner/path_join_first.h"
 #include "planner/path_join_set.h"
 #include "planner/planner.h"
 #include "planner/subquery.h"
@@ -441,17 +442,23 @@ is_recursive_term(const PlannerInfo *root)
 	return false;
 }
 
-/* A pipe behind a set-returning function of the rows that flow, or NULL. */
+/*
+ * A pipe behind a set-returning function of the rows that flow, or first rows of an order for each of them;
+ * NULL: there is none.
+ */
 static GpucolJoinPipe *
-set_pipe(Pair *pair, const GpucolJoinPipe *drive)
+lateral_pipe(Pair *pair, const GpucolJoinPipe *drive, bool set)
 {
 	GpucolJoinPipe *made = palloc0(sizeof(GpucolJoinPipe));
 	GpucolPipeStep *step;
+	double		pairs;
 
 	if (!pair->drive_is_outer || drive->nsteps >= MAX_STEPS || is_recursive_term(pair->root))
 		return NULL;
-	step = gpucol_join_set_step(pair->root, drive->pipe, pair->build, pair->jointype, pair->restrictlist,
-								&pair->reason);
+	step = set ? gpucol_join_set_step(pair->root, drive->pipe, pair->build, pair->jointype, pair->restrictlist,
+									  &pair->reason) :
+		gpucol_join_first_step(pair->root, drive->pipe, pair->build, pair->jointype, pair->restrictlist,
+							   &pair->reason);
 	if (step == NULL)
 		return NULL;
 	step->rows = pair->joinrel->rows;
@@ -461,8 +468,10 @@ set_pipe(Pair *pair, const GpucolJoinPipe *drive)
 	made->pipe->steps = lappend(list_copy(drive->pipe->steps), step);
 	made->nsteps = drive->nsteps + 1;
 	made->rows = made->joined = pair->joinrel->rows;
-	made->build = drive->build;
-	made->flow = drive->flow + gpucol_cost_probe(drive->rows, 1, 1, list_length(step->filter), made->joined);
+	pairs = set ? 1 : step->build->path->rows;
+	made->build = drive->build + (set ? 0 : gpucol_cost_rows_of(step->build->path) + gpucol_cost_insert(pairs));
+	made->flow = drive->flow + gpucol_cost_probe(drive->rows, pairs, set, list_length(step->order) +
+												 list_length(step->residual) + list_length(step->filter), made->joined);
 	return made;
 }
 
@@ -479,7 +488,9 @@ pair_pipe(Pair *pair)
 	if (drive == NULL)
 		return NULL;
 	if (gpucol_join_set_function(pair->root, pair->build) != NULL)
-		return set_pipe(pair, drive);
+		return lateral_pipe(pair, drive, true);
+	if (gpucol_join_is_first(pair->root, pair->build))
+		return lateral_pipe(pair, drive, false);
 	step->kind = join_kind(pair);
 	step->build = choose_build(pair, &build, &nsteps);
 	if (step->build == NULL || is_beaten(pair, drive->build + drive->flow + build) ||

@@ -53,20 +53,6 @@ gpucol_join_has_set(const GpucolPipe *pipe)
 	return false;
 }
 
-/* Does a step before deliver rows once the source has ended? */
-static bool
-has_tail(const GpucolPipe *pipe)
-{
-	ListCell   *lc;
-
-	foreach(lc, pipe->steps)
-	{
-		if (gpucol_pipe_step_has_tail(lfirst(lc)))
-			return true;
-	}
-	return false;
-}
-
 /* The rows of a function as what a step is joined with. */
 static GpucolPipe *
 make_rows(const RangeTblEntry *rte, const RelOptInfo *rel, FuncExpr *function)
@@ -116,7 +102,8 @@ gpucol_join_set_step(PlannerInfo *root, const GpucolPipe *drive, RelOptInfo *rel
 	bool		outer = jointype == JOIN_LEFT;
 
 	*reason = NULL;
-	if (!bms_is_subset(rel->lateral_relids, drive->relids) || (jointype != JOIN_INNER && !outer) || has_tail(drive))
+	if (!bms_is_subset(rel->lateral_relids, drive->relids) || (jointype != JOIN_INNER && !outer) ||
+		gpucol_pipe_has_tail(drive))
 		return NULL;
 	*reason = gpucol_pipe_check_set(drive, function);
 	if (*reason == NULL && outer && (restrictlist != NIL || rel->baserestrictinfo != NIL))

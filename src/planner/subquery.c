@@ -401,11 +401,13 @@ typedef struct Rewriting
 	bool		condition;		/* it is one of the conditions that WHERE has, */
 	bool		null_is_false;	/* or NULL would at least do what false does */
 	bool		conditional;	/* evaluated for some rows only */
+	Bitmapset  *columns;		/* columns of the query that are computed for each row of its FROM clause */
+	bool		asked;			/* and so is the expression at hand */
 	List	   *joined;			/* conditions that PostgreSQL makes joins of now */
 	int			count;			/* subqueries made joins */
 } Rewriting;
 
-static int	rewrite_query(Query *query, bool top, bool keep_table);
+static int	rewrite_query(Query *query, bool top, bool keep_table, Bitmapset *asked);
 
 /* Rewrite one subquery in an expression of the query itself. */
 static Node *
@@ -423,6 +425,8 @@ rewrite_sublink(SubLink *sublink, Rewriting *rewriting)
 	}
 	if (rewriting->conditional && (scalar || sublink->subLinkType == EXISTS_SUBLINK) && !is_correlated(sublink))
 		result = gpucol_subquery_join_once(rewriting->query, sublink);
+	else if (scalar && gpucol_nearest_is(castNode(Query, sublink->subselect)))
+		result = gpucol_nearest_scalar(rewriting->query, sublink, rewriting->asked);
 	else
 		result = scalar ? gpucol_subquery_join_scalar(rewriting->query, sublink) :
 			gpucol_subquery_join_test(rewriting->query, sublink, rewriting->null_is_false);
@@ -436,6 +440,9 @@ descend(Rewriting *rewriting, const Node *node)
 {
 	if (IsA(node, List))
 		return;
+	if (IsA(node, TargetEntry))
+		rewriting->asked = bms_is_member(((const TargetEntry *) node)->resno, rewriting->columns);
+	rewriting->asked &= !gpucol_nearest_is_choice(node);
 	if (IsA(node, BoolExpr) && ((const BoolExpr *) node)->boolop != NOT_EXPR)
 	{
 		rewriting->condition &= ((const BoolExpr *) node)->boolop == AND_EXPR;
@@ -501,8 +508,12 @@ rewrite_aggregate(const Aggref *agg, Rewriting *rewriting)
 	Aggref		unfiltered = *agg;
 	Aggref	   *result;
 
+	bool		asked = rewriting->asked;
+
 	unfiltered.aggfilter = NULL;
+	rewriting->asked &= agg->aggfilter == NULL;
 	result = castNode(Aggref, rewrite_parts((Node *) &unfiltered, rewriting));
+	rewriting->asked = asked;
 	result->aggfilter = rewrite_choice(agg->aggfilter, rewriting, agg->agglevelsup == 0);
 	return (Node *) result;
 }
@@ -638,7 +649,7 @@ rewrite_laterals(Query *query)
  * its list is of groups.
  */
 static int
-rewrite_clauses(Query *query, bool top, bool grouped)
+rewrite_clauses(Query *query, bool top, bool grouped, Bitmapset *asked)
 {
 	Rewriting	rewriting = {.query = query,.fromlist = query->jointree->fromlist,
 	.tables = list_length(query->rtable)};
@@ -648,7 +659,9 @@ rewrite_clauses(Query *query, bool top, bool grouped)
 	rewrite_clause(&rewriting, &query->jointree->quals, true, false);
 	rewriting.condition = rewriting.null_is_false = false;
 	rewriting.grouped = grouped;
+	rewriting.columns = gpucol_nearest_asked(query, asked);
 	rewrite_clause(&rewriting, (Node **) &query->targetList, !top && !grouped, true);
+	rewriting.asked = false;
 	rewriting.grouped = true;
 	rewrite_clause(&rewriting, &query->havingQual, false, false);
 	return rewriting.count;
@@ -681,7 +694,7 @@ count_joins(Query *query)
  * joins then.  The reasons are those for what stays even so.
  */
 static int
-rewrite_level(Query *query, bool top)
+rewrite_level(Query *query, bool top, Bitmapset *asked)
 {
 	bool		grouped = query->hasAggs || query->groupClause != NIL ||
 		query->groupingSets != NIL || query->havingQual != NULL;
@@ -692,14 +705,14 @@ rewrite_level(Query *query, bool top)
 	int			count;
 
 	if (above == NULL)
-		return rewrite_clauses(query, top, grouped);
+		return rewrite_clauses(query, top, grouped, asked);
 	reasons = gpucol_reason_swap(NIL);
 	gpucol_reason_swap(list_copy(reasons));
 	below = linitial_node(RangeTblEntry, above->rtable)->subquery;
-	separate = count_joins(above) + rewrite_clauses(above, top, false) +
-		rewrite_clauses(below, false, false);
+	separate = count_joins(above) + rewrite_clauses(above, top, false, asked) +
+		rewrite_clauses(below, false, false, gpucol_nearest_asked_below(above, 1, asked));
 	reasons = gpucol_reason_swap(reasons);
-	count = rewrite_clauses(query, top, grouped);
+	count = rewrite_clauses(query, top, grouped, asked);
 	gpucol_reason_swap(reasons);
 	if (separate <= count)
 		return count;
@@ -714,7 +727,7 @@ rewrite_sublinks(Node *node, int *count)
 	if (node == NULL)
 		return false;
 	if (IsA(node, SubLink))
-		*count += rewrite_query(castNode(Query, ((SubLink *) node)->subselect), false, false);
+		*count += rewrite_query(castNode(Query, ((SubLink *) node)->subselect), false, false, NULL);
 	else if (IsA(node, Query))
 		return false;
 	return expression_tree_walker(node, rewrite_sublinks, count);
@@ -723,10 +736,10 @@ rewrite_sublinks(Node *node, int *count)
 /*
  * Rewrite a query and those in it, innermost first; returns the number of subqueries
  * made joins.  `top` is the statement itself; with keep_table it stays a scan where it
- * is one.
+ * is one.  All of its rows are asked for the columns `asked`.
  */
 static int
-rewrite_query(Query *query, bool top, bool keep_table)
+rewrite_query(Query *query, bool top, bool keep_table, Bitmapset *asked)
 {
 	int			count = 0;
 	const char *reason = decline_level(query, keep_table);
@@ -748,14 +761,15 @@ rewrite_query(Query *query, bool top, bool keep_table)
 		CommonTableExpr *cte = lfirst_node(CommonTableExpr, lc);
 
 		if (!cte->cterecursive)
-			count += rewrite_query(castNode(Query, cte->ctequery), false, false);
+			count += rewrite_query(castNode(Query, cte->ctequery), false, false, NULL);
 	}
 	foreach(lc, query->rtable)
 	{
 		RangeTblEntry *rte = lfirst_node(RangeTblEntry, lc);
 
 		if (rte->rtekind == RTE_SUBQUERY)
-			count += rewrite_query(rte->subquery, false, false);
+			count += rewrite_query(rte->subquery, false, false,
+								   gpucol_nearest_asked_below(query, foreach_current_index(lc) + 1, asked));
 	}
 	rewrite_sublinks((Node *) query->targetList, &count);
 	rewrite_sublinks((Node *) query->jointree, &count);
@@ -764,7 +778,7 @@ rewrite_query(Query *query, bool top, bool keep_table)
 		return count;
 	count += rewrite_laterals(query);
 	if (query->hasSubLinks)
-		count += rewrite_level(query, top);
+		count += rewrite_level(query, top, asked);
 	return count + gpucol_subquery_distinct(query);
 }
 
@@ -789,15 +803,26 @@ static Query *
 rewrite_statement(Query *parse, int cursor_options)
 {
 	Query	   *copy;
+	List	   *before;
+	volatile int count = 0;
 
 	if (gpucol_planner_disabled() != NULL || !gpucol_enable_join ||
 		!has_sublinks((Node *) parse, NULL))
 		return NULL;
 	copy = copyObject(parse);
-	if (rewrite_query(copy, true,
-					  (cursor_options & (CURSOR_OPT_SCROLL | CURSOR_OPT_FAST_PLAN)) != 0) == 0)
-		return NULL;
-	return copy;
+	before = gpucol_nearest_begin();
+	PG_TRY();
+	{
+		count = rewrite_query(copy, true, (cursor_options & (CURSOR_OPT_SCROLL | CURSOR_OPT_FAST_PLAN)) != 0,
+							  bms_add_range(NULL, 1, list_length(copy->targetList)));
+		gpucol_nearest_place(copy);
+	}
+	PG_FINALLY();
+	{
+		gpucol_nearest_end(before);
+	}
+	PG_END_TRY();
+	return count == 0 ? NULL : copy;
 }
 
 /* One way to plan a statement. */

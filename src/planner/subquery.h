@@ -105,6 +105,31 @@ extern Node *gpucol_subquery_join_once(Query *query, SubLink *sublink);
  */
 extern bool gpucol_subquery_join_lateral(Query *query, Index rti);
 
+/* ... is a table of a query read as a whole row? */
+extern bool gpucol_subquery_has_whole_row(Query *query, Index rti);
+
+/*
+ * subquery_nearest.c: is a query one of first rows of an order that compares with the query around?  Write such an
+ * entry of the range table, or a subquery of an expression, whose value is returned, so that a pipe can find
+ * them; false or NULL if it stays, and a reason is noted.  `asked`: it is executed for each row.
+ */
+extern bool gpucol_nearest_is(const Query *query);
+extern bool gpucol_nearest_lateral(Query *query, Index rti);
+extern Node *gpucol_nearest_scalar(Query *query, SubLink *sublink, bool asked);
+
+/*
+ * ... of a query's columns, all of whose rows are asked for `asked` ones, those that are computed for each row of
+ * its FROM clause; those asked of a query there; is a part of an expression evaluated for some rows only?
+ */
+extern Bitmapset *gpucol_nearest_asked(const Query *query, Bitmapset *asked);
+extern Bitmapset *gpucol_nearest_asked_below(const Query *query, Index rti, Bitmapset *asked);
+extern bool gpucol_nearest_is_choice(const Node *node);
+
+/* ... before a statement is rewritten, when it has been, and, whatever happens, after that */
+extern List *gpucol_nearest_begin(void);
+extern void gpucol_nearest_place(Query *statement);
+extern void gpucol_nearest_end(List *before);
+
 /*
  * subquery_test.c: what takes the place of EXISTS, IN, = ANY or <> ALL in an expression of
  * `query`, to whose FROM clause subqueries are joined; or NULL, and `query` is as it was.

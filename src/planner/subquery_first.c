@@ -303,6 +303,12 @@ prepare_lateral(GpucolGroupedJoin *join, Bitmapset *tables)
 }
 
 bool
+gpucol_subquery_has_whole_row(Query *query, Index rti)
+{
+	return query_tree_walker(query, has_whole_row, &rti, QTW_IGNORE_RT_SUBQUERIES);
+}
+
+bool
 gpucol_subquery_join_lateral(Query *query, Index rti)
 {
 	RangeTblEntry *rte = rt_fetch(rti, query->rtable);
@@ -312,6 +318,8 @@ gpucol_subquery_join_lateral(Query *query, Index rti)
 	GpucolReferences found = gpucol_subquery_references((Node *) rte->subquery);
 	int64		rows = gpucol_first_rows(rte->subquery);
 
+	if (gpucol_nearest_is(rte->subquery))
+		return gpucol_nearest_lateral(query, rti);
 	join.relid = gpucol_subquery_table(rte->subquery);
 	if (!OidIsValid(join.relid) || !found.own || rows == 0)
 		return false;
@@ -319,7 +327,7 @@ gpucol_subquery_join_lateral(Query *query, Index rti)
 	if (join.reason == NULL && (found.outer || found.farther))
 		join.reason = "it is correlated with more than the query around it";
 	if (join.reason == NULL && (conditions == NULL || rte->security_barrier ||
-								query_tree_walker(query, has_whole_row, &rti, QTW_IGNORE_RT_SUBQUERIES)))
+								gpucol_subquery_has_whole_row(query, rti)))
 		join.reason = "it is read as whole rows, or is no right side of a join";
 	join.inner = copyObject(rte->subquery);
 	if (!prepare_lateral(&join, tables))

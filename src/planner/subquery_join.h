@@ -49,6 +49,9 @@ extern bool gpucol_grouped_conditions(GpucolGroupedJoin *join);
 /* Is the subquery, with the columns and groups that it has now, one that may stand alone? */
 extern bool gpucol_grouped_is_separate(GpucolGroupedJoin *join);
 
+/* Join the subquery, join->inner, to the outer query's FROM clause by LEFT JOIN. */
+extern void gpucol_grouped_add_join(GpucolGroupedJoin *join);
+
 /* Why a subquery of this form stays, or NULL; as first rows it may give `most`. */
 extern const char *gpucol_grouped_decline(Query *query, int64 most);
 

@@ -426,9 +426,8 @@ gpucol_grouped_decline(Query *query, int64 most)
 	return decline_any(query);
 }
 
-/* Add the grouped subquery to the outer query's FROM clause. */
-static void
-add_join(GpucolGroupedJoin *join)
+void
+gpucol_grouped_add_join(GpucolGroupedJoin *join)
 {
 	FromExpr   *from = join->outer->jointree;
 	RangeTblRef *right = makeNode(RangeTblRef);
@@ -575,7 +574,7 @@ make_join(GpucolGroupedJoin *join, Query *inner, bool exists)
 	if (value == NULL)
 		gpucol_reason_add(join->relid, "subquery", "%s", join->reason);
 	else
-		add_join(join);
+		gpucol_grouped_add_join(join);
 	return value;
 }
 
@@ -664,6 +663,6 @@ gpucol_subquery_join_once(Query *query, SubLink *sublink)
 		return gpucol_grouped_decline(join.inner, 1) != NULL ? NULL : make_join(&join, join.inner, false);
 	value = decline_exists(join.inner) != NULL ? NULL : prepare_found(&join);
 	if (value != NULL)
-		add_join(&join);
+		gpucol_grouped_add_join(&join);
 	return value;
 }

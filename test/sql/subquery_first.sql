@@ -22,7 +22,7 @@ CREATE FUNCTION sf_check(query text) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE line text; plan text := 'stays'; differences int; rows int; packed text := replace(query, '@', '_packed');
 BEGIN
 	FOR line IN EXECUTE 'EXPLAIN (VERBOSE, COSTS OFF) ' || packed LOOP
-		IF line ~ 'GpucolWindow' THEN plan := 'joined'; END IF;
+		IF line ~ 'GpucolWindow|of each row the first' THEN plan := 'joined'; END IF;
 		IF line ~ 'Not Pushed Down: (subquery|LATERAL)' THEN plan := 'stays:' || substring(line, ':[^:]*$'); END IF;
 	END LOOP;
 	EXECUTE 'CREATE TEMP TABLE sf_want AS ' || replace(query, '@', '_heap');

@@ -78,6 +78,8 @@ gpucol_cpu_expand_init(GpucolRun *run, const GpucolCpuProbe *probe,
 		if (expansion->match[q] == NULL)
 			return GPUCOL_OUT_OF_MEMORY;
 	}
+	if (probe->order != NULL)
+		return gpucol_cpu_order_init(run, probe, expansion);
 	return probe->is_set ? gpucol_cpu_set_init(run, expansion) : GPUCOL_OK;
 }
 
@@ -98,6 +100,7 @@ gpucol_cpu_expand_free(GpucolRun *run, const GpucolCpuProbe *probe, GpucolCpuExp
 	for (int q = 0; q < probe->number; q++)
 		gpucol_cpu_free(run, expansion->match[q]);
 	gpucol_cpu_set_free(run, expansion);
+	gpucol_cpu_order_free(run, expansion);
 	gpucol_cpu_free(run, expansion->sel);
 	gpucol_cpu_free(run, expansion->at);
 	gpucol_cpu_free(run, expansion->first);
@@ -178,7 +181,8 @@ find_rows(GpucolCpuWorker *worker, const GpucolCpuProbe *probe, bool by_codes, u
 }
 
 GpucolStatus
-gpucol_cpu_expand_open(GpucolCpuWorker *worker, const GpucolCpuProbe *probe, bool by_codes)
+gpucol_cpu_expand_open(GpucolCpuWorker *worker, const GpucolCpuVector *vector, const GpucolCpuProbe *probe,
+					   bool by_codes)
 {
 	const GpucolRun *run = worker->run;
 	GpucolCpuTrail *trail = worker->trail;
@@ -191,6 +195,8 @@ gpucol_cpu_expand_open(GpucolCpuWorker *worker, const GpucolCpuProbe *probe, boo
 		gpucol_cpu_set_open(worker, probe, expansion->set);
 	else
 		status = find_rows(worker, probe, by_codes, &n);
+	if (status == GPUCOL_OK && probe->order != NULL)
+		status = gpucol_cpu_order_choose(worker, vector, probe);
 	if (status != GPUCOL_OK)
 		return status;
 	for (uint32_t j = 0; j < n; j++)
@@ -255,7 +261,7 @@ list_pairs(GpucolCpuExpansion *expansion, const GpucolCpuProbe *probe, uint32_t 
 		for (uint32_t i = 0; i < take; i++)
 		{
 			expansion->at[n + i] = (uint16_t) row;
-			match[n + i] = first + i;
+			match[n + i] = expansion->firsts != NULL ? expansion->firsts->rows[first + i] : first + i;
 		}
 		n += take;
 		expansion->offset += take;

@@ -204,7 +204,9 @@ plan_probe(const GpucolRun *run, GpucolCpuProbe *probe)
 		!probe->table->unique || probe->keeps || kind == GPUCOL_JOIN_SEMI ||
 		kind == GPUCOL_JOIN_ANTI :
 		!probe->table->unique && multiplies;
-	if (probe->is_set)
+	if (probe->order != NULL)
+		probe->residual = false;	/* it has decided which rows are first */
+	if (probe->is_set || probe->order != NULL)
 		probe->expands = true;
 	probe->parted = probe->table->parted &&
 		(probe->keeps || kind == GPUCOL_JOIN_ANTI || kind == GPUCOL_JOIN_NOT_IN);
@@ -370,12 +372,18 @@ gpucol_cpu_join_init(GpucolRun *run, const GpucolRunOptions *options, const char
 		probe->table = find_table(probe, options->lookups, options->nlookups);
 		if (probe->table == NULL)
 			return GPUCOL_UNSUPPORTED;
+		if (options->orders != NULL && options->orders[p].most > 0)
+			probe->order = &options->orders[p];
 		probe->keys = keys + probes[p].first_key;
 		probe->first = p == 0 ? program->nfilter_instrs : probes[p - 1].filter_end;
 		run->join.last_section = probes[p].filter_end;
 	}
 	if (!check_tables(run))
 		return GPUCOL_UNSUPPORTED;
+	*why = "a table too large to take the first rows of an order from";
+	for (int p = 0; p < run->join.nprobes; p++)
+		if (run->join.probes[p].order != NULL && !gpucol_cpu_order_suits(&run->join.probes[p], run))
+			return GPUCOL_UNSUPPORTED;
 	*why = NULL;
 	for (int p = 0; p < run->join.nprobes && status == GPUCOL_OK; p++)
 		status = init_probe(run, &run->join.probes[p]);
@@ -462,7 +470,7 @@ step(GpucolCpuWorker *worker, const GpucolCpuVector *vector, const GpucolCpuProb
 	*opened = probe->expands;
 	if (status != GPUCOL_OK)
 		return status;
-	return probe->expands ? gpucol_cpu_expand_open(worker, probe, by_codes) :
+	return probe->expands ? gpucol_cpu_expand_open(worker, vector, probe, by_codes) :
 		gpucol_cpu_probe_rows(worker, vector, probe, by_codes, !load && probe->codes_read);
 }
 

@@ -20,6 +20,7 @@
  *
  *	  probe.c	keys, matches, probes in place; probe_codes.c keys by packed codes
  *	  expand.c	expansions
+ *	  order.c	the first rows of an order, which alone become pairs
  *	  set.c		expansions by the elements of arrays and the fields of texts
  *	  tail.c	rows of the tables, when the source has ended
  *
@@ -58,6 +59,7 @@ struct GpucolCpuProbe
 	bool		codes_read;		/* the key's register is read later */
 	uint8_t    *matched;		/* marks: a byte a row of the table */
 	bool	   *needed;			/* marks: instructions for rows delivered in the end */
+	const GpucolProbeOrder *order;	/* only the first rows of a match; or NULL */
 };
 
 /* Key strings of one segment's dictionary: number + 2 in the table, 1 = not there. */
@@ -100,6 +102,16 @@ typedef struct GpucolCpuItems
 	int64_t    *numbers;
 } GpucolCpuItems;
 
+/* The first rows of the table for each saved row, by an order, as far as the table was gone through. */
+typedef struct GpucolCpuFirsts
+{
+	uint32_t   *rows;			/* by saved row, order->most places */
+	__int128   *values;			/* by place and key: what is less the sooner it comes, */
+	int8_t	   *ranks;			/* and -1 before, 1 behind all others: NULL */
+	int64_t    *bounds;			/* by saved row: of the first key; what is greater comes too late */
+	int64_t    *values_now;		/* by selected row, of the table's row at hand */
+} GpucolCpuFirsts;
+
 /* Rows saved at a probe. */
 typedef struct GpucolCpuExpansion
 {
@@ -116,6 +128,7 @@ typedef struct GpucolCpuExpansion
 	uint32_t  **match;			/* by probe before it */
 	uint16_t   *at;				/* batch: saved row of each pair */
 	GpucolCpuItems *set;			/* of a set, else NULL */
+	GpucolCpuFirsts *firsts;	/* with an order, else NULL: first[] is the place of its first one */
 } GpucolCpuExpansion;
 
 /* A worker's state in the probes. */
@@ -215,8 +228,8 @@ extern void gpucol_cpu_codes_numbers(GpucolCpuWorker *worker, const GpucolCpuPro
 									 const uint16_t *at, uint32_t n, uint32_t *numbers);
 
 /* engine/cpu/expand.c: save the selected rows; the next batch of the saved ones. */
-extern GpucolStatus gpucol_cpu_expand_open(GpucolCpuWorker *worker, const GpucolCpuProbe *probe,
-										   bool by_codes);
+extern GpucolStatus gpucol_cpu_expand_open(GpucolCpuWorker *worker, const GpucolCpuVector *vector,
+										   const GpucolCpuProbe *probe, bool by_codes);
 extern GpucolStatus gpucol_cpu_expand_next(GpucolCpuWorker *worker,
 										   const GpucolCpuVector *vector,
 										   const GpucolCpuProbe *probe);
@@ -242,6 +255,17 @@ extern GpucolStatus gpucol_cpu_set_list(GpucolCpuExpansion *expansion, const Gpu
 										uint32_t *listed);
 extern void gpucol_cpu_set_load(GpucolCpuWorker *worker, const GpucolCpuProbe *probe, int column,
 								GpucolCpuReg *reg);
+
+/*
+ * engine/cpu/order.c: does a probe's order suit it and its table?  A worker's memory; find the first rows for
+ * the selected ones, of the table's first[0] and count[0] - 1 after it; then these are those of firsts->rows.
+ */
+extern bool gpucol_cpu_order_suits(const GpucolCpuProbe *probe, const GpucolRun *run);
+extern GpucolStatus gpucol_cpu_order_init(GpucolRun *run, const GpucolCpuProbe *probe,
+										  GpucolCpuExpansion *expansion);
+extern void gpucol_cpu_order_free(GpucolRun *run, GpucolCpuExpansion *expansion);
+extern GpucolStatus gpucol_cpu_order_choose(GpucolCpuWorker *worker, const GpucolCpuVector *vector,
+											const GpucolCpuProbe *probe);
 
 /* engine/cpu/tail.c: a slice of the rows of tables; GPUCOL_END when all are done. */
 extern GpucolStatus gpucol_cpu_tail_step(GpucolRun *run);
