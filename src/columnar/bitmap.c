@@ -12,7 +12,7 @@
  *
  * Before 18 the executor itself prefetches the blocks that a bitmap names, which
  * fails for virtual ones; an executor hook tells the nodes that scan gpucol tables
- * not to.
+ * not to.  Whoever begins a plan later on does so, too.
  *
  *-------------------------------------------------------------------------
  */
@@ -271,6 +271,11 @@ gpucol_bitmap_next_tuple(TableScanDesc sscan, TupleTableSlot *slot, bool *rechec
 }
 
 void
+gpucol_bitmap_keep_from_prefetching(PlanState *node pg_attribute_unused())
+{
+}
+
+void
 gpucol_bitmap_init(void)
 {
 }
@@ -316,6 +321,12 @@ stop_prefetching(PlanState *node, void *context)
 	return planstate_tree_walker(node, stop_prefetching, context);
 }
 
+void
+gpucol_bitmap_keep_from_prefetching(PlanState *node)
+{
+	(void) stop_prefetching(node, NULL);
+}
+
 static void
 executor_start(QueryDesc *query, int eflags)
 {
@@ -324,7 +335,7 @@ executor_start(QueryDesc *query, int eflags)
 	else
 		standard_ExecutorStart(query, eflags);
 	if (query->planstate != NULL)
-		stop_prefetching(query->planstate, NULL);
+		gpucol_bitmap_keep_from_prefetching(query->planstate);
 }
 
 void

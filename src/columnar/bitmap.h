@@ -17,6 +17,9 @@
 /* Install the executor hook that bitmap scans need before PostgreSQL 18. */
 extern void gpucol_bitmap_init(void);
 
+/* Have the bitmap scans of gpucol tables in a plan not prefetch; the hook has seen to those of a statement's start. */
+extern void gpucol_bitmap_keep_from_prefetching(struct PlanState *node);
+
 /* The routine's callbacks, as documented in access/tableam.h. */
 #if GPUCOL_COMPAT_BITMAP_STREAM
 extern bool gpucol_bitmap_next_tuple(TableScanDesc sscan, TupleTableSlot *slot,

@@ -6,6 +6,7 @@
  * It has copies of nodes of the plan that has run so far.  A copy of a node with InitPlans
  * takes their parameters over, to be computed when the copy first asks; but it shares the state
  * of their plans, which have come to their end where they have run: the values would be NULL.
+ * What a hook does to a plan when the executor starts has not been done to it.
  *
  *-------------------------------------------------------------------------
  */
@@ -14,6 +15,7 @@
 #include "executor/executor.h"
 #include "nodes/nodeFuncs.h"
 
+#include "columnar/bitmap.h"
 #include "exec/ordinary.h"
 
 /* Have InitPlans run again from their beginning. */
@@ -38,5 +40,6 @@ gpucol_begin_ordinary(Plan *plan, EState *estate, int eflags)
 	PlanState  *result = ExecInitNode(plan, estate, eflags);
 
 	(void) restart_init_plans(result, NULL);
+	gpucol_bitmap_keep_from_prefetching(result);
 	return result;
 }

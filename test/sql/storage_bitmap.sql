@@ -74,4 +74,17 @@ EXPLAIN (COSTS OFF) SELECT count(*), sum(id) FROM sb WHERE a BETWEEN 100 AND 900
 SELECT count(*), sum(id) FROM sb WHERE a BETWEEN 100 AND 900;
 SELECT count(*), sum(id) FROM sb_heap WHERE a BETWEEN 100 AND 900;
 DROP FUNCTION sb_compare;
+-- a plan that is begun in the midst of a statement: the one that a recursion tries first
+RESET enable_seqscan;
+RESET enable_indexscan;
+SET gpucol.pushdown = allow;
+CREATE TABLE sb_walk (x int, y int) USING gpucol;
+INSERT INTO sb_walk SELECT i % 10000, (i % 10000) / 2 + i / 10000 * 1007 % 9000 + 500 FROM generate_series(0, 99999) i;
+CREATE INDEX ON sb_walk (x);
+VACUUM ANALYZE sb_walk;
+WITH RECURSIVE r AS (SELECT x, y FROM sb_walk WHERE x = 9999 UNION SELECT r.x, e.y FROM r JOIN sb_walk e ON e.x = r.y)
+SELECT x, count(*) FROM (SELECT * FROM r LIMIT 40) q GROUP BY x;
+WITH RECURSIVE r AS (SELECT x, y FROM sb_walk WHERE x = 9999 UNION SELECT r.x, e.y FROM r JOIN sb_walk e ON e.x = r.y)
+SELECT x, count(*) FROM r GROUP BY x;
+DROP TABLE sb_walk;
 DROP TABLE sb, sb_heap;
