@@ -152,6 +152,18 @@ sub value
 	return pick("coalesce($one, $two)", "CASE WHEN count(*) > 2 THEN $one END", "nullif($one, $two)");
 }
 
+# An order that compares with the query around: the nearest.
+sub nearest
+{
+	my ($x, $outer) = @_;
+	my $number = column([$x], 'number');
+	my $theirs = column($outer, 'number');
+
+	return pick("abs($number - $theirs)", "($number - $theirs) * ($number - $theirs)", "$number * $theirs", "$number / $theirs",
+		column([$x], 'date') . ' < ' . column($outer, 'date'), column([$x], 'text') . ' || ' . column($outer, 'text'))
+	  . pick('', '', ' DESC', ' DESC NULLS LAST', ' NULLS FIRST') . pick('', ', ' . column([$x], 'number') . ' DESC') . ", $x.id";
+}
+
 # What a query reads; returns it and the scope.
 sub source
 {
@@ -167,6 +179,8 @@ sub source
 	if (rand() < 0.25)
 	{
 		my $first = 'LATERAL (SELECT * FROM ' . pick('a', 'b', 'c') . "@ $y WHERE $on ORDER BY $y." . pick('d DESC', 'n', 't') . ", $y.id LIMIT 1) $y";
+		$first = 'LATERAL (SELECT * FROM ' . pick('a', 'b', 'c') . "@ $y WHERE " . pick('true', $on, condition([$y])) . ' ORDER BY ' . nearest($y, [$x])
+		  . ' LIMIT ' . pick(1, 1, 2, 4) . ") $y" if rand() < 0.5;
 		return (pick("$one $x CROSS JOIN $first", "$one $x LEFT JOIN $first ON true"), [ $x, $y ]);
 	}
 	return (pick("$one $x, (SELECT * FROM " . $table->() . " WHERE id <= 3) $y", "$one $x " . pick('', 'LEFT ', 'LEFT ') . 'JOIN ' . $table->() . " $y ON $on"), [ $x, $y ]);
@@ -184,6 +198,15 @@ sub scalar_subquery
 		$value = pick($value, "$value + " . column($outer, 'number'), "coalesce($value, 3)") if $type eq 'number';
 		return "(SELECT $value FROM " . pick('a', 'b', 'c') . "@ $x WHERE $x.id = " . column($outer, 'number')
 		  . pick('', ' AND ' . condition([$x])) . ')';
+	}
+	if (rand() < 0.1)
+	{
+		my $x = 'x' . $aliases++;
+		my $value = column([$x], $type);
+
+		$value = pick($value, "$value + " . column($outer, 'number'), "coalesce($value, 3)") if $type eq 'number';
+		return "(SELECT $value FROM " . pick('a', 'b', 'c') . "@ $x WHERE " . pick('true', 'true', correlation([$x], $outer), condition([$x]))
+		  . ' ORDER BY ' . nearest($x, $outer) . ' LIMIT 1)';
 	}
 	if (rand() < 0.15)
 	{
