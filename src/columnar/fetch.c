@@ -421,6 +421,11 @@ store_single(Relation table, const GpucolViewSegment *segment, uint64 row_number
 		store_unknown(table, row_number, slot);
 		return;
 	}
+	if (gpucol_slot_is_ours(slot))
+	{
+		gpucol_slot_store_copy(slot, table, segment, row_number);
+		return;
+	}
 	context = AllocSetContextCreate(CurrentMemoryContext, "gpucol fetch",
 									ALLOCSET_DEFAULT_SIZES);
 	old = MemoryContextSwitchTo(context);
@@ -472,7 +477,7 @@ gpucol_fetch_row(Relation table, uint64 row_number, Snapshot snapshot,
 {
 	GpucolViewSegment segment;
 
-	ExecClearTuple(slot);
+	gpucol_slot_empty(slot);
 	if (snapshot->snapshot_type == SNAPSHOT_ANY &&
 		(store_any_kept(table, row_number, slot) ||
 		 store_latest(table, row_number, slot)))

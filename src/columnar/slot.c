@@ -14,6 +14,10 @@
  * another row, as heap's slots keep theirs; columns that go on to a row of the same
  * vector keep theirs.  What it has decoded is copied from the pages.
  *
+ * A row that no snapshot keeps in place is copied as a whole at once (gpucol_slot_store_copy).  The
+ * reader stays where it is for the next one, so that an UPDATE of many rows, which fetches each
+ * by its place, does not open their segment for each.
+ *
  * Heap's functions insist on slots of heap's kind.  While they are called, the slot is
  * one (gpucol_slot_lend): the kinds differ in their functions only.  An error in between
  * leaves it so, which does no harm to a slot that only waits to be released.
@@ -47,7 +51,8 @@ typedef struct GpucolSlot
 	MemoryContext context;		/* of the reader */
 	GpucolReader *reader;
 	Relation	reader_table;
-	bool		open;			/* the reader is at the row */
+	bool		open;			/* the reader is at the row, */
+	bool		behind;			/* or still at one that was copied */
 	ResourceOwner owner;		/* then: of its pins */
 } GpucolSlot;
 
@@ -77,6 +82,7 @@ leave_row(GpucolSlot *slot)
 {
 	slot->packed = false;
 	slot->open = false;
+	slot->behind = false;
 	if (latest == slot)
 		latest = NULL;
 }
@@ -213,16 +219,26 @@ gpucol_slot_put(HeapTuple tuple, TupleTableSlot *slot)
 }
 
 void
+gpucol_slot_empty(TupleTableSlot *slot)
+{
+	GpucolSlot *ours = (GpucolSlot *) slot;
+
+	if (gpucol_slot_is_ours(slot) && ours->behind)
+		TTSOpsBufferHeapTuple.clear(slot);
+	else
+		ExecClearTuple(slot);
+}
+
+void
 gpucol_slot_store(TupleTableSlot *slot, Relation table, const GpucolViewSegment *segment,
 				  uint64 row_number)
 {
 	GpucolSlot *ours = (GpucolSlot *) slot;
 
 	Assert(gpucol_slot_is_ours(slot));
-	if (ours->packed)
-		leave_row(ours);		/* and keep the pages that the next row may need */
-	else
-		ExecClearTuple(slot);
+	if (!ours->packed)
+		gpucol_slot_empty(slot);
+	leave_row(ours);			/* and keep the pages that the next row may need */
 	ours->table = table;
 	ours->segment = *segment;
 	ours->row = (uint32) (row_number - segment->entry.first_row);
@@ -231,6 +247,24 @@ gpucol_slot_store(TupleTableSlot *slot, Relation table, const GpucolViewSegment 
 	slot->tts_nvalid = 0;
 	slot->tts_tableOid = RelationGetRelid(table);
 	gpucol_tid_set(&slot->tts_tid, row_number);
+}
+
+void
+gpucol_slot_store_copy(TupleTableSlot *slot, Relation table, const GpucolViewSegment *segment,
+					   uint64 row_number)
+{
+	GpucolSlot *ours = (GpucolSlot *) slot;
+	MemoryContext old;
+	HeapTuple	tuple;
+
+	gpucol_slot_empty(slot);
+	gpucol_slot_store(slot, table, segment, row_number);
+	old = MemoryContextSwitchTo(slot->tts_mcxt);
+	tuple = form_tuple(ours);
+	MemoryContextSwitchTo(old);
+	leave_row(ours);
+	ours->behind = true;
+	gpucol_slot_put(tuple, slot);
 }
 
 HeapTuple
@@ -275,8 +309,15 @@ release_slot(TupleTableSlot *slot)
 static void
 clear_slot(TupleTableSlot *slot)
 {
-	if (((GpucolSlot *) slot)->packed)
-		drop_row((GpucolSlot *) slot);
+	GpucolSlot *ours = (GpucolSlot *) slot;
+
+	if (ours->packed)
+		drop_row(ours);
+	else if (ours->behind)
+	{
+		gpucol_reader_close(ours->reader);
+		ours->behind = false;
+	}
 	TTSOpsBufferHeapTuple.clear(slot);
 }
 

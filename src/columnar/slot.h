@@ -30,6 +30,16 @@ extern void gpucol_slot_store(TupleTableSlot *slot, Relation table,
 							  const GpucolViewSegment *segment, uint64 row_number);
 
 /*
+ * Have a slot of that kind hold a copy of a row of a segment, which need not stay.  Pages stay pinned for the
+ * next row, until the slot is cleared by others than gpucol_slot_empty.
+ */
+extern void gpucol_slot_store_copy(TupleTableSlot *slot, Relation table,
+								   const GpucolViewSegment *segment, uint64 row_number);
+
+/* Clear any slot, which is to be given another row, if there is one. */
+extern void gpucol_slot_empty(TupleTableSlot *slot);
+
+/*
  * A copy of a row in the current memory context, if a slot that has been read from holds it
  * just now; else NULL.
  */
