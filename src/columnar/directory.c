@@ -67,6 +67,7 @@ gpucol_directory_open(GpucolDirectory *dir, Relation table, LOCKMODE lockmode)
 	dir->table = table;
 	dir->lockmode = lockmode;
 	dir->context = CurrentMemoryContext;
+	dir->nsure = 0;
 	dir->identity = 0;
 	dir->note_damage = NULL;
 	dir->looked = (GpucolRowKey)

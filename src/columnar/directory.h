@@ -179,6 +179,7 @@ typedef struct GpucolDirectory
 	int			valid;			/* number of the index to read by */
 	LOCKMODE	lockmode;
 	BlockNumber nblocks;		/* of the TOAST relation when asked for; 0 = not yet */
+	BlockNumber nsure;			/* that it has for sure */
 	uint64		identity;		/* of the table's storage; 0 = not read, or no counter */
 	void		(*note_damage) (void *arg, const char *text);	/* NULL = damage is an error */
 	void	   *note_arg;

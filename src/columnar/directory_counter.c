@@ -62,6 +62,7 @@ typedef struct CounterPlace
 	Oid			space;
 	Oid			file;			/* of the TOAST relation; invalid = nothing known */
 	ItemPointerData tid;
+	TimestampTz statement;		/* in which it was there the last time */
 } CounterPlace;
 
 #define KEPT_PLACES	64
@@ -84,12 +85,18 @@ find_counter(GpucolDirectory *dir, ItemPointer tid, GpucolCounter *counter)
 	Oid			space = gpucol_compat_relation_space(dir->toast);
 	Oid			file = gpucol_compat_relation_file(dir->toast);
 	CounterPlace *place = &counter_places[file % KEPT_PLACES];
+	TimestampTz statement = GetCurrentStatementStartTimestamp();
 	TransactionId xmin;
 
+	/* its page is not cut off, and the file is no other relation's in the same statement */
+	if (place->file == file && place->space == space && statement != 0 && place->statement == statement &&
+		gpucol_directory_is_lasting(dir->table))
+		dir->nsure = ItemPointerGetBlockNumber(&place->tid) + 1;
 	if (place->file == file && place->space == space &&
 		gpucol_directory_fetch(dir, SnapshotSelf, &place->tid, GPUCOL_ID_COUNTER, 0, counter,
 							   sizeof(*counter), &xmin))
 	{
+		place->statement = statement;
 		*tid = place->tid;
 		dir->identity = counter->identity;
 		return true;
@@ -98,7 +105,7 @@ find_counter(GpucolDirectory *dir, ItemPointer tid, GpucolCounter *counter)
 		return false;
 	*place = (CounterPlace)
 	{
-		space, file, *tid
+		space, file, *tid, statement
 	};
 	dir->identity = counter->identity;
 	return true;

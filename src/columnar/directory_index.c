@@ -18,6 +18,10 @@
  * until the statement ends, which keys go the way that was gone last, by what the pages
  * on it say, and it is not gone twice.
  *
+ * Mostly a key that is asked for has no entry: a row that is to be deleted has no tombstone yet.  The leaf
+ * page that was come to last says so of the keys between its first item and its high key, whatever
+ * has become of the rest of the index: who has inserted an entry of such a key has done it there.
+ *
  * The way is the btree's own: from the root down to the first page that may have the
  * key, and on each level to the right as far as keys reach.  A page is locked before the
  * one to the left of it is let go, so that what they say of each other is of one moment.
@@ -40,6 +44,9 @@
 
 /* Leaf pages that are looked at before a scan comes to them. */
 #define AHEAD_PAGES		8
+
+/* Leaf pages to the right of one that is asked for a key. */
+#define ASKED_RIGHT		2
 
 /* Levels that no index has. */
 #define MAX_LEVELS		32
@@ -237,6 +244,7 @@ static struct
 	BlockNumber nblocks;		/* it had, and only grows */
 	BlockNumber root;			/* or P_NONE */
 	uint32		level;			/* of the root */
+	BlockNumber leaf;			/* that was come to last, or P_NONE */
 
 	TimestampTz statement;		/* that looked at it last; 0 = none: the keys */
 	ItemKey		above;			/* above this */
@@ -258,6 +266,7 @@ begin_look(Look *look)
 	last_index.file = file;
 	last_index.nblocks = 0;
 	last_index.root = P_NONE;
+	last_index.leaf = P_NONE;
 	last_index.statement = 0;
 }
 
@@ -275,6 +284,7 @@ is_known(GpucolRowKey from, GpucolRowKey to)
 static void
 note_way(const Look *look)
 {
+	last_index.leaf = look->block;
 	last_index.statement = GetCurrentStatementStartTimestamp();
 	last_index.above = look->above;
 	last_index.bounded = look->bounded;
@@ -562,6 +572,103 @@ gpucol_index_check_ahead(GpucolDirectory *dir, Relation index, GpucolRowKey at,
 	(void) check_level(&look, lock_and_check(&look, ahead->block, 0), 0, at, ahead->to,
 					   AHEAD_PAGES, &child, ahead);
 	return conclude(&look);
+}
+
+/* ------------------------------------------------------------------------
+ * Keys without entries
+ * ------------------------------------------------------------------------
+ */
+
+/* Does a leaf page that has been found good have all entries of a key?  Says whether there is one. */
+static bool
+page_tells(Page page, GpucolRowKey key, bool *lacks)
+{
+	BTPageOpaque opaque = BTPageGetOpaque(page);
+	OffsetNumber low = P_FIRSTDATAKEY(opaque);
+	OffsetNumber end = PageGetMaxOffsetNumber(page) + 1;
+	OffsetNumber high = end;
+	ItemKey		item = P_RIGHTMOST(opaque) ? (ItemKey) {0} : high_key(page);
+	IndexTuple	tuple;
+
+	if (P_IGNORE(opaque) || !P_ISLEAF(opaque) || low == end ||
+		(!P_RIGHTMOST(opaque) && compare_key(&item, key) <= 0) ||
+		(!P_LEFTMOST(opaque) &&
+		 (!read_item(page, low, false, &item, &tuple) || compare_key(&item, key) >= 0)))
+		return false;
+	while (low < high)
+	{
+		OffsetNumber middle = low + (high - low) / 2;
+
+		if (!read_item(page, middle, false, &item, &tuple))
+			return false;
+		if (compare_key(&item, key) < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	*lacks = low == end ||
+		(read_item(page, low, false, &item, &tuple) && compare_key(&item, key) != 0);
+	return true;
+}
+
+/* Where the keys behind those of a leaf page are; P_NONE if a key is not among them. */
+static BlockNumber
+next_leaf(Page page, GpucolRowKey key)
+{
+	BTPageOpaque opaque = BTPageGetOpaque(page);
+	ItemKey		high;
+
+	if (P_IGNORE(opaque) || P_RIGHTMOST(opaque))
+		return P_NONE;
+	high = high_key(page);
+	return compare_key(&high, key) < 0 ? opaque->btpo_next : P_NONE;
+}
+
+/* Ask the leaf page that was come to last, if there is one, and those to the right that it was split to. */
+static bool
+ask_leaf(Look *look, GpucolRowKey key, bool *lacks)
+{
+	BlockNumber block = last_index.leaf;
+	bool		tells = false;
+
+	for (int steps = 0; !tells && block != P_NONE && steps <= ASKED_RIGHT; steps++)
+	{
+		Buffer		buffer = lock_page(look, block);
+		Page		page;
+
+		if (!BufferIsValid(buffer))
+			break;
+		page = BufferGetPage(buffer);
+		last_index.leaf = block;
+		/* what is wrong with it, those say who go the whole way */
+		block = P_NONE;
+		if (check_page(look, buffer, 0))
+		{
+			tells = page_tells(page, key, lacks);
+			/* the btree tries its last page before it goes down from the root, and sees whether it is */
+			if (tells && *lacks && P_RIGHTMOST(BTPageGetOpaque(page)))
+				RelationSetTargetBlock(look->index, last_index.leaf);
+			block = next_leaf(page, key);
+		}
+		UnlockReleaseBuffer(buffer);
+	}
+	return tells;
+}
+
+bool
+gpucol_index_lacks(GpucolDirectory *dir, Relation index, GpucolRowKey key)
+{
+	Look		look = {.dir = dir, .index = index};
+	bool		lacks = false;
+
+	begin_look(&look);
+	if (ask_leaf(&look, key, &lacks))
+		return lacks;
+	last_index.statement = 0;	/* the way that was known does not lead there any more */
+	last_index.leaf = P_NONE;
+	if (gpucol_index_check(dir, index, key, key, NULL))
+		(void) ask_leaf(&look, key, &lacks);
+	return lacks;
 }
 
 /* ------------------------------------------------------------------------

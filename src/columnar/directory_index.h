@@ -45,6 +45,9 @@ extern bool gpucol_index_check(GpucolDirectory *dir, Relation index, GpucolRowKe
 extern bool gpucol_index_check_ahead(GpucolDirectory *dir, Relation index, GpucolRowKey at,
 									 GpucolIndexAhead *ahead);
 
+/* Is it sure that an index has no entry of a key, at some time during the call? */
+extern bool gpucol_index_lacks(GpucolDirectory *dir, Relation index, GpucolRowKey key);
+
 /*
  * The entries of the keys from .. to, in ascending order, page by page: those of the first page, then
  * of the next one, until it is false.  Each page is looked at as it is come to; an error if

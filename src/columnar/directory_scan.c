@@ -82,11 +82,14 @@ gpucol_directory_fetch(GpucolDirectory *dir, Snapshot snapshot, const ItemPointe
 
 	if (id != GPUCOL_ID_COUNTER)
 		(void) gpucol_directory_identity(dir);
-	if (dir->nblocks == 0)
-		dir->nblocks = RelationGetNumberOfBlocks(dir->toast);
 	/* VACUUM may have cut off its page */
-	if (ItemPointerGetBlockNumber(tid) >= dir->nblocks)
-		return false;
+	if (ItemPointerGetBlockNumber(tid) >= dir->nsure)
+	{
+		if (dir->nblocks == 0)
+			dir->nblocks = RelationGetNumberOfBlocks(dir->toast);
+		if (ItemPointerGetBlockNumber(tid) >= dir->nblocks)
+			return false;
+	}
 	buffer = ReadBuffer(dir->toast, ItemPointerGetBlockNumber(tid));
 	LockBuffer(buffer, BUFFER_LOCK_SHARE);
 	found = gpucol_directory_read(dir, buffer, &place, &tuple, &row) &&
@@ -408,13 +411,24 @@ begin_next_id(GpucolDirectoryScan *scan)
 	return true;
 }
 
+/* Does the scan look for one key, of a kind that mostly is not there, and is it not? */
+static bool
+is_in_vain(GpucolDirectoryScan *scan)
+{
+	GpucolDirectory *dir = scan->dir;
+
+	if (scan->base < GPUCOL_ID_BITMAP || dir->note_damage != NULL ||
+		scan->first.id != scan->last.id || scan->first.seq != scan->last.seq)
+		return false;
+	gpucol_directory_open_indexes(dir);
+	return gpucol_index_lacks(dir, dir->indexes[dir->valid], scan->first);
+}
+
 void
 gpucol_directory_scan_begin(GpucolDirectoryScan *scan, GpucolDirectory *dir,
 							Snapshot snapshot, Oid base, uint64 from, uint64 to,
 							ScanDirection direction)
 {
-	if (base != GPUCOL_ID_COUNTER)
-		(void) gpucol_directory_identity(dir);
 	scan->dir = dir;
 	scan->snapshot = snapshot;
 	scan->direction = direction;
@@ -426,6 +440,11 @@ gpucol_directory_scan_begin(GpucolDirectoryScan *scan, GpucolDirectory *dir,
 	scan->broken = false;
 	scan->any_entry = false;
 	scan->any_seen = false;
+	scan->scan = NULL;
+	if (is_in_vain(scan))
+		return;
+	if (base != GPUCOL_ID_COUNTER)
+		(void) gpucol_directory_identity(dir);
 	take_probe(scan);
 	begin_id(scan);
 }
@@ -433,6 +452,8 @@ gpucol_directory_scan_begin(GpucolDirectoryScan *scan, GpucolDirectory *dir,
 bool
 gpucol_directory_scan_next(GpucolDirectoryScan *scan, GpucolDirectoryTuple *row)
 {
+	if (scan->scan == NULL)
+		return false;
 	while (!next_row(scan, row))
 	{
 		Oid			end = ScanDirectionIsForward(scan->direction) ?

@@ -59,16 +59,14 @@ typedef struct Deletion
 	ItemPointerData new_tid;
 } Deletion;
 
-/* Look for a row's tombstone, or the bitmap that has it. */
+/* Look for a row's tombstone. */
 static void
-find_tombstone(GpucolDirectory *dir, uint64 row_number, uint64 lacks, Deletion *deletion)
+find_tombstone(GpucolDirectory *dir, uint64 row_number, Deletion *deletion)
 {
 	SnapshotData dirty;
 	GpucolDirectoryScan scan;
 	GpucolDirectoryTuple row;
 
-	if (lacks & GPUCOL_LACKS_TOMBSTONES)
-		return;
 	InitDirtySnapshot(dirty);
 	gpucol_directory_scan_begin(&scan, dir, &dirty, GPUCOL_ID_TOMBSTONE, row_number,
 								row_number, ForwardScanDirection);
@@ -90,11 +88,18 @@ find_tombstone(GpucolDirectory *dir, uint64 row_number, uint64 lacks, Deletion *
 		}
 	}
 	gpucol_directory_scan_end(&scan);
-	if (!deletion->found && !gpucol_fetch_is_last_seen(dir->table, row_number))
-	{
-		InitDirtySnapshot(dirty);
-		deletion->found = gpucol_view_row_folded(dir, &dirty, row_number);
-	}
+}
+
+/* Look for the bitmap that has a row of which no tombstone was found. */
+static void
+find_folded(GpucolDirectory *dir, uint64 row_number, uint64 lacks, Deletion *deletion)
+{
+	SnapshotData dirty;
+
+	if ((lacks & GPUCOL_LACKS_BITMAPS) || gpucol_fetch_is_last_seen(dir->table, row_number))
+		return;
+	InitDirtySnapshot(dirty);
+	deletion->found = gpucol_view_row_folded(dir, &dirty, row_number);
 }
 
 /*
@@ -113,15 +118,22 @@ find_move(GpucolDirectory *dir, uint64 row_number, uint64 lacks, Deletion *delet
 		!gpucol_view_lookup(dir, SnapshotSelf, row_number, &segment);
 }
 
-/* Look for a row's deletion, or its move, in a directory that lacks some kinds of rows. */
-static void
-find_deletion(GpucolDirectory *dir, uint64 row_number, uint64 lacks, Deletion *deletion)
+/* Look for a latched row's deletion, or its move; returns what the directory lacks. */
+static uint64
+find_deletion(GpucolDirectory *dir, uint64 row_number, Deletion *deletion)
 {
+	uint64		lacks;
+
 	memset(deletion, 0, sizeof(*deletion));
 	gpucol_tid_set(&deletion->new_tid, row_number);
-	find_tombstone(dir, row_number, lacks, deletion);
+	find_tombstone(dir, row_number, deletion);
+	/* asked behind that look, see gpucol_directory_lacks */
+	lacks = gpucol_directory_lacks(dir);
+	if (!deletion->found)
+		find_folded(dir, row_number, lacks, deletion);
 	if (!deletion->found)
 		find_move(dir, row_number, lacks, deletion);
+	return lacks;
 }
 
 /* Tell the caller who deleted the row. */
@@ -180,6 +192,7 @@ typedef struct Request
 
 	/* of the last look, under the row's latch */
 	Deletion	deletion;
+	uint64		lacks;			/* kinds of rows that the directory has never had */
 	int			own;			/* this transaction's strongest lock; -1 = none */
 	TransactionId blocker;		/* who keeps this transaction from the row */
 	bool		shared;			/* others who run have locked the row, but do not */
@@ -236,16 +249,14 @@ look_at_row(Request *request)
 {
 	GpucolDirectory *dir = request->dir;
 	Deletion   *deletion = &request->deletion;
-	uint64		lacks;
 
 	gpucol_rowlock_latch(dir, &request->tid);
-	lacks = gpucol_directory_lacks(dir);
-	find_deletion(dir, gpucol_tid_row(&request->tid), lacks, deletion);
+	request->lacks = find_deletion(dir, gpucol_tid_row(&request->tid), deletion);
 	request->own = -1;
 	request->blocker = InvalidTransactionId;
 	request->shared = false;
 	request->ended = -1;
-	if (!(lacks & GPUCOL_LACKS_LOCKS))
+	if (!(request->lacks & GPUCOL_LACKS_LOCKS))
 		look_for_lockers(request);
 	if (deletion->found && deletion->in_progress && !deletion->own &&
 		locks_conflict(deletion->key_kept ? LockTupleNoKeyExclusive : LockTupleExclusive,
@@ -476,9 +487,10 @@ settle_lock(Request *request)
 
 /* Insert the tombstone of a latched row. */
 static void
-bury_row(GpucolDirectory *dir, ItemPointer tid, const ItemPointerData *new_tid,
-		 uint16 flags, CommandId cid)
+bury_row(Request *request, const ItemPointerData *new_tid, uint16 flags)
 {
+	GpucolDirectory *dir = request->dir;
+	uint64		row_number = gpucol_tid_row(&request->tid);
 	GpucolTombstone tombstone;
 	Oid			id;
 	int32		seq;
@@ -486,11 +498,13 @@ bury_row(GpucolDirectory *dir, ItemPointer tid, const ItemPointerData *new_tid,
 	memset(&tombstone, 0, sizeof(tombstone));
 	tombstone.new_tid = *new_tid;
 	tombstone.flags = flags;
-	gpucol_directory_admit(dir, GPUCOL_LACKS_TOMBSTONES);
-	gpucol_directory_key(GPUCOL_ID_TOMBSTONE, gpucol_tid_row(tid), &id, &seq);
-	gpucol_directory_insert(dir, id, seq, &tombstone, sizeof(tombstone), cid, 0, true);
-	gpucol_fetch_note_buried(dir->table, gpucol_tid_row(tid), cid);
-	gpucol_serial_write_packed(dir->table, gpucol_tid_row(tid));
+	/* a kind that was there is never said to lack again */
+	if (request->lacks & GPUCOL_LACKS_TOMBSTONES)
+		gpucol_directory_admit(dir, GPUCOL_LACKS_TOMBSTONES);
+	gpucol_directory_key(GPUCOL_ID_TOMBSTONE, row_number, &id, &seq);
+	gpucol_directory_insert(dir, id, seq, &tombstone, sizeof(tombstone), request->cid, 0, true);
+	gpucol_fetch_note_buried(dir->table, row_number, request->cid);
+	gpucol_serial_write_packed(dir->table, row_number);
 }
 
 /* Open the directory of a table that has segment rows. */
@@ -553,7 +567,7 @@ delete_packed(Relation rel, ItemPointer tid, CommandId cid, Snapshot crosscheck,
 	{
 		if (changing_partition)
 			ItemPointerSetMovedPartitions(&new_tid);
-		bury_row(&dir, tid, &new_tid, 0, cid);
+		bury_row(&request, &new_tid, 0);
 		gpucol_rowlock_unlatch(&dir, tid);
 		if (gpucol_decoding_active(rel))
 			tell_decoding(rel, tid, NULL);
@@ -621,7 +635,7 @@ bury_kept_key(Request *request, ItemPointer new_tid)
 	int			nholders = 0;
 	uint16		flags = request->own == LockTupleExclusive ? 0 : GPUCOL_TOMBSTONE_KEY_KEPT;
 
-	bury_row(dir, &request->tid, new_tid, flags, request->cid);
+	bury_row(request, new_tid, flags);
 	if (!request->shared)
 		return;
 	nholders = gpucol_rowlock_holders(dir, &request->tid, &holders);
@@ -661,7 +675,7 @@ update_packed(Relation rel, ItemPointer otid, TupleTableSlot *slot, CommandId ci
 		GetHeapamTableAmRoutine()->tuple_insert(rel, slot, cid,
 												decoded ? HEAP_INSERT_NO_LOGICAL : 0, NULL);
 		if (*lockmode == LockTupleExclusive)
-			bury_row(&dir, &request.tid, &slot->tts_tid, 0, cid);
+			bury_row(&request, &slot->tts_tid, 0);
 		else
 			bury_kept_key(&request, &slot->tts_tid);
 		gpucol_rowlock_unlatch(&dir, &request.tid);
