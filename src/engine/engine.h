@@ -79,9 +79,10 @@ typedef struct GpucolReduction
 	bool		by_slots;		/* some segment's groups were dense slots, */
 	bool		by_hash;		/* some rows' were looked up by hash, or by order */
 	bool		by_all;			/* all threads merged the copies; else one */
+	uint32_t	drained;		/* by all, into tables by key: so many times; 0: once they were complete */
 	uint64_t	found;			/* groups of all copies, */
 	uint64_t	groups;			/* and merged */
-	uint64_t	bytes;			/* of all copies */
+	uint64_t	bytes;			/* of all copies and tables by key at a time, at most */
 } GpucolReduction;
 
 typedef struct GpucolRunStats

@@ -164,8 +164,9 @@ explain_reduction(const GpucolReduction *r, ExplainState *es)
 	appendStringInfo(&text, "%d %s in %s, %s; ", r->copies, r->copies == 1 ? "copy" : "copies",
 					 r->bytes / r->copies <= CACHED_BYTES ? "cache" : "memory", kind);
 	if (r->copies > 1)
-		appendStringInfo(&text, UINT64_FORMAT " groups merged into " UINT64_FORMAT " by %s; ", r->found, r->groups,
-						 r->by_all ? "all threads" : "one thread");
+		appendStringInfo(&text, UINT64_FORMAT " groups merged into " UINT64_FORMAT " by %s%s; ", r->found, r->groups,
+						 r->by_all ? "all threads" : "one thread",
+						 r->drained > 0 ? psprintf(" by key, %u times", r->drained) : "");
 	else
 		appendStringInfo(&text, UINT64_FORMAT " %s; ", r->groups, r->groups == 1 ? "group" : "groups");
 	appendStringInfo(&text, UINT64_FORMAT " kB", (r->bytes + 1023) / 1024);

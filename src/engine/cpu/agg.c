@@ -9,7 +9,8 @@
  * group's rows.
  *
  * Partitions.  Each worker aggregates into a table of its own, and the tables
- * are merged at the end.  Sums of floats depend on the order of addition, so
+ * are merged at the end, or, where they become large, drained into tables by key
+ * (agg_drain.c).  Sums of floats depend on the order of addition, so
  * with them the tables belong to partitions instead, of which there is a fixed
  * number whatever the number of threads: vector v of the scan belongs to
  * partition v mod N, one worker does a partition's vectors in order, and the
@@ -303,6 +304,7 @@ gpucol_cpu_agg_init(GpucolRun *run)
 		if (run->workers[w].keys == NULL)
 			return GPUCOL_OUT_OF_MEMORY;
 	}
+	gpucol_cpu_drain_init(run);
 	return init_output(run);
 }
 
@@ -364,11 +366,11 @@ deliver_state(const GpucolAgg *agg, const GpucolCpuAggMap *map,
 	return GPUCOL_OK;
 }
 
-/* Key columns of groups [first, first + n).  The first table has the strings of all. */
+/* Key columns of groups [first, first + n). */
 static void
 deliver_keys(GpucolRun *run, const GpucolCpuGroups *groups, uint32_t first, uint32_t n)
 {
-	const GpucolCpuStrings *strings = &run->agg.parts[0]->strings;
+	const GpucolCpuStrings *strings = gpucol_cpu_group_merged_strings(groups);
 	uint32_t	word = 1;
 
 	for (int k = 0; k < run->program->nkeys; k++)
@@ -412,8 +414,12 @@ gpucol_cpu_agg_next(GpucolRun *run, GpucolResult *out)
 
 	if (!run->agg.merged)
 	{
-		while ((status = gpucol_cpu_source_step(run)) == GPUCOL_OK)
-			gpucol_cpu_first_settle(run);
+		do
+		{
+			status = gpucol_cpu_source_step(run);
+			if (status == GPUCOL_OK)
+				status = gpucol_cpu_drain_large(run);
+		} while (status == GPUCOL_OK);
 		if (status == GPUCOL_END)
 			status = gpucol_cpu_agg_merge_parts(run);
 		if (status != GPUCOL_OK)

@@ -125,8 +125,36 @@ extern GpucolStatus gpucol_cpu_products_add_all(GpucolCpuFloatProducts *state, c
 extern GpucolStatus gpucol_cpu_products_merge(GpucolCpuFloatProducts *a,
 											  const GpucolCpuFloatProducts *b);
 
-/* engine/cpu/agg_merge.c: merge all partitions of the run, in order, into the first. */
+/* engine/cpu/agg_merge.c: merge all partitions of the run; before, note what there is to merge. */
 extern GpucolStatus gpucol_cpu_agg_merge_parts(GpucolRun *run);
+extern void gpucol_cpu_agg_note(GpucolRun *run);
+
+/* One table being merged into another. */
+typedef struct GpucolCpuMerge
+{
+	const GpucolRun *run;
+	GpucolCpuGroups *to;
+	GpucolCpuGroups *from;
+	uint32_t   *strings;		/* by from's string number: to's + 1, 0 unknown; or NULL */
+	uint32_t   *ids;			/* by from's group, where there are sets */
+} GpucolCpuMerge;
+
+/*
+ * Merge n <= 1,024 groups of `from`, whose keys become those of `to`; then pairs of a set of
+ * values, those of `slots` (NULL: the first ones), of groups that are merged.
+ */
+extern GpucolStatus gpucol_cpu_merge_some(const GpucolCpuMerge *merge, GpucolCpuWorker *worker,
+										  const uint32_t *groups, uint32_t n);
+extern GpucolStatus gpucol_cpu_merge_set(const GpucolCpuMerge *merge, const GpucolCpuAcc *acc,
+										 const uint32_t *slots, uint64_t nslots);
+
+/*
+ * engine/cpu/agg_drain.c: drain the tables of threads into tables by key, where they have become
+ * large, between windows; and in the end, if that was done before.
+ */
+extern void gpucol_cpu_drain_init(GpucolRun *run);
+extern GpucolStatus gpucol_cpu_drain_large(GpucolRun *run);
+extern GpucolStatus gpucol_cpu_drain_end(GpucolRun *run);
 
 #define GPUCOL_CPU_SETTLED_SHIFT 52		/* of a hash, to its bit */
 

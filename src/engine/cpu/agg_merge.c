@@ -83,21 +83,12 @@ gpucol_cpu_agg_merge(const GpucolRun *run, uint64_t *to, const uint64_t *from)
 	return status;
 }
 
-/* One table being merged into another. */
-typedef struct Merge
-{
-	const GpucolRun *run;
-	GpucolCpuGroups *to;
-	const GpucolCpuGroups *from;
-	uint32_t   *strings;		/* by from's string number: to's + 1, 0 unknown */
-	uint32_t   *ids;			/* by from's group, where there are sets */
-} Merge;
-
 /* The number in `to` of a string of `from`. */
 static GpucolStatus
-translate_string(Merge *merge, uint64_t *number)
+translate_string(const GpucolCpuMerge *merge, uint64_t *number)
 {
-	uint32_t   *known = &merge->strings[*number];
+	uint32_t	unknown = 0;
+	uint32_t   *known = merge->strings == NULL ? &unknown : &merge->strings[*number];
 
 	if (*known == 0)
 	{
@@ -115,7 +106,7 @@ translate_string(Merge *merge, uint64_t *number)
 
 /* Rewrite string numbers of `from` in a key to those of `to`. */
 static GpucolStatus
-translate_key(Merge *merge, uint64_t *key)
+translate_key(const GpucolCpuMerge *merge, uint64_t *key)
 {
 	const GpucolRun *run = merge->run;
 	uint32_t	word = 1;
@@ -134,7 +125,7 @@ translate_key(Merge *merge, uint64_t *key)
 
 /* Add up to GPUCOL_VECTOR_VALUES pairs to a set. */
 static GpucolStatus
-merge_pairs(Merge *merge, const GpucolCpuAcc *acc, const uint32_t *groups,
+merge_pairs(const GpucolCpuMerge *merge, const GpucolCpuAcc *acc, const uint32_t *groups,
 			const uint64_t *values, uint32_t n)
 {
 	GpucolCpuSet *set = &merge->to->sets[acc->distinct];
@@ -154,7 +145,7 @@ merge_pairs(Merge *merge, const GpucolCpuAcc *acc, const uint32_t *groups,
 
 /* Merge one set of numbers of strings in the only group. */
 static GpucolStatus
-merge_numbers(Merge *merge, const GpucolCpuAcc *acc)
+merge_numbers(const GpucolCpuMerge *merge, const GpucolCpuAcc *acc)
 {
 	const GpucolCpuSet *from = &merge->from->sets[acc->distinct];
 
@@ -173,9 +164,8 @@ merge_numbers(Merge *merge, const GpucolCpuAcc *acc)
 	return GPUCOL_OK;
 }
 
-/* Merge one set of distinct values. */
-static GpucolStatus
-merge_set(Merge *merge, const GpucolCpuAcc *acc)
+GpucolStatus
+gpucol_cpu_merge_set(const GpucolCpuMerge *merge, const GpucolCpuAcc *acc, const uint32_t *slots, uint64_t nslots)
 {
 	const GpucolCpuSet *set = &merge->from->sets[acc->distinct];
 	bool		strings = merge->run->code.classes[acc->arg] == GPUCOL_CLASS_S;
@@ -183,14 +173,14 @@ merge_set(Merge *merge, const GpucolCpuAcc *acc)
 	uint64_t	values[GPUCOL_VECTOR_VALUES];
 	uint32_t	n = 0;
 
-	if (set->bits != NULL)
-		return merge_numbers(merge, acc);
-	for (uint64_t s = 0; s < set->nslots; s++)
+	for (uint64_t i = 0; i < nslots; i++)
 	{
-		if (set->slots[2 * s] == 0)
+		const uint64_t *slot = &set->slots[2 * (slots == NULL ? i : slots[i])];
+
+		if (slot[0] == 0)
 			continue;
-		groups[n] = merge->ids[set->slots[2 * s] - 1];
-		values[n] = set->slots[2 * s + 1];
+		groups[n] = merge->ids[slot[0] - 1];
+		values[n] = slot[1];
 		if (strings && translate_string(merge, &values[n]) != GPUCOL_OK)
 			return GPUCOL_OUT_OF_MEMORY;
 		if (++n < GPUCOL_VECTOR_VALUES)
@@ -202,16 +192,19 @@ merge_set(Merge *merge, const GpucolCpuAcc *acc)
 	return merge_pairs(merge, acc, groups, values, n);
 }
 
-/* Merge up to GPUCOL_VECTOR_VALUES groups, from number `first` on. */
-static GpucolStatus
-merge_vector(Merge *merge, GpucolCpuWorker *worker, uint32_t first, uint32_t n)
+GpucolStatus
+gpucol_cpu_merge_some(const GpucolCpuMerge *merge, GpucolCpuWorker *worker, const uint32_t *groups, uint32_t n)
 {
 	const GpucolRun *run = merge->run;
+	size_t		words = run->agg.group_words;
 	GpucolStatus status;
 
 	for (uint32_t j = 0; j < n; j++)
+		for (size_t w = 0; w < words; w += GPUCOL_CPU_LINE_WORDS)
+			GPUCOL_PREFETCH(merge->from->keys + groups[j] * words + w);
+	for (uint32_t j = 0; j < n; j++)
 	{
-		uint64_t   *key = merge->from->keys + (size_t) (first + j) * run->agg.group_words;
+		uint64_t   *key = merge->from->keys + groups[j] * words;
 
 		if (translate_key(merge, key) != GPUCOL_OK)
 			return GPUCOL_OUT_OF_MEMORY;
@@ -222,14 +215,14 @@ merge_vector(Merge *merge, GpucolCpuWorker *worker, uint32_t first, uint32_t n)
 									 worker->hashes, worker->ids);
 	for (uint32_t j = 0; j < n && status == GPUCOL_OK; j++)
 	{
-		uint64_t   *to = merge->to->states + (size_t) worker->ids[j] * run->agg.group_words;
-		const uint64_t *from = merge->from->states + (size_t) (first + j) * run->agg.group_words;
+		uint64_t   *to = merge->to->states + worker->ids[j] * words;
+		const uint64_t *from = merge->from->states + groups[j] * words;
 
 		status = gpucol_cpu_agg_merge(run, to, from);
 		if (status == GPUCOL_OK && run->agg.nextremes > 0)
 			status = gpucol_cpu_extreme_merge(run, merge->to, to, from);
 		if (merge->ids != NULL)
-			merge->ids[first + j] = worker->ids[j];
+			merge->ids[groups[j]] = worker->ids[j];
 	}
 	return status;
 }
@@ -238,7 +231,7 @@ merge_vector(Merge *merge, GpucolCpuWorker *worker, uint32_t first, uint32_t n)
 static GpucolStatus
 merge_groups(GpucolRun *run, GpucolCpuGroups *to, GpucolCpuGroups *from)
 {
-	Merge		merge = {run, to, from, NULL, NULL};
+	GpucolCpuMerge merge = {run, to, from, NULL, NULL};
 	GpucolStatus status = GPUCOL_OK;
 
 	merge.strings = gpucol_cpu_alloc0(run, sizeof(uint32_t) * ((size_t) from->strings.n + 1));
@@ -246,23 +239,33 @@ merge_groups(GpucolRun *run, GpucolCpuGroups *to, GpucolCpuGroups *from)
 		merge.ids = gpucol_cpu_alloc(run, sizeof(uint32_t) * ((size_t) from->n + 1));
 	if (merge.strings == NULL || (run->agg.ndistinct > 0 && merge.ids == NULL))
 		status = GPUCOL_OUT_OF_MEMORY;
-	for (uint32_t g = 0; g < from->n && status == GPUCOL_OK; g += GPUCOL_VECTOR_VALUES)
-		status = merge_vector(&merge, &run->workers[0], g,
-							  from->n - g < GPUCOL_VECTOR_VALUES ? from->n - g :
-							  GPUCOL_VECTOR_VALUES);
+	for (uint32_t g = 0; g < from->n && status == GPUCOL_OK;)
+	{
+		uint32_t	groups[GPUCOL_VECTOR_VALUES];
+		uint32_t	n = 0;
+
+		while (n < GPUCOL_VECTOR_VALUES && g < from->n)
+			groups[n++] = g++;
+		status = gpucol_cpu_merge_some(&merge, &run->workers[0], groups, n);
+	}
 	for (int i = 0; i < run->agg.naccs && status == GPUCOL_OK; i++)
-		if (run->agg.accs[i].op == GPUCOL_CPU_ACC_DISTINCT)
-			status = merge_set(&merge, &run->agg.accs[i]);
+	{
+		const GpucolCpuAcc *acc = &run->agg.accs[i];
+
+		if (acc->op == GPUCOL_CPU_ACC_DISTINCT)
+			status = from->sets[acc->distinct].bits != NULL ? merge_numbers(&merge, acc) :
+				gpucol_cpu_merge_set(&merge, acc, NULL, from->sets[acc->distinct].nslots);
+	}
 	gpucol_cpu_free(run, merge.strings);
 	gpucol_cpu_free(run, merge.ids);
 	return status;
 }
 
-/* Note what the tables are before they are merged. */
-static void
-note_parts(GpucolRun *run)
+void
+gpucol_cpu_agg_note(GpucolRun *run)
 {
 	GpucolReduction *reduction = &run->stats.reduction;
+	uint64_t	bytes = 0;
 
 	reduction->copies = run->agg.nparts;
 	reduction->grouped = run->program->nkeys > 0;
@@ -270,25 +273,18 @@ note_parts(GpucolRun *run)
 	for (int p = 0; p < run->agg.nparts; p++)
 	{
 		reduction->found += run->agg.parts[p]->n;
-		reduction->bytes += gpucol_cpu_group_bytes(run->agg.parts[p]);
+		bytes += gpucol_cpu_group_bytes(run->agg.parts[p]);
 	}
+	for (int p = 0; p < run->agg.nkeyed; p++)
+		bytes += gpucol_cpu_group_bytes(run->agg.keyed[p]);
+	if (bytes > reduction->bytes)
+		reduction->bytes = bytes;
 }
 
-/* Merge all partitions, in order, into the first; many groups are merged by all threads. */
-GpucolStatus
-gpucol_cpu_agg_merge_parts(GpucolRun *run)
+/* Merge all partitions, in order, into the first. */
+static GpucolStatus
+merge_into_first(GpucolRun *run)
 {
-	note_parts(run);
-	if (gpucol_cpu_merge_pays(run))
-	{
-		GpucolStatus status = gpucol_cpu_merge_all(run);
-
-		run->agg.merged = true;
-		run->stats.reduction.by_all = true;
-		for (int p = 0; p < run->agg.nparts && status == GPUCOL_OK; p++)
-			run->stats.reduction.groups += run->agg.parts[p]->n;
-		return status;
-	}
 	for (int p = 1; p < run->agg.nparts; p++)
 	{
 		GpucolStatus status = merge_groups(run, run->agg.parts[0], run->agg.parts[p]);
@@ -299,7 +295,26 @@ gpucol_cpu_agg_merge_parts(GpucolRun *run)
 		run->agg.parts[p] = NULL;
 	}
 	run->agg.nparts = 1;
-	run->agg.merged = true;
-	run->stats.reduction.groups = run->agg.parts[0]->n;
 	return GPUCOL_OK;
+}
+
+/* Merge all partitions; many groups are merged by all threads. */
+GpucolStatus
+gpucol_cpu_agg_merge_parts(GpucolRun *run)
+{
+	GpucolReduction *reduction = &run->stats.reduction;
+	GpucolStatus status;
+
+	if (run->agg.keyed != NULL)
+		status = gpucol_cpu_drain_end(run);
+	else
+	{
+		gpucol_cpu_agg_note(run);
+		reduction->by_all = gpucol_cpu_merge_pays(run);
+		status = reduction->by_all ? gpucol_cpu_merge_all(run) : merge_into_first(run);
+	}
+	for (int p = 0; p < run->agg.nparts && status == GPUCOL_OK; p++)
+		reduction->groups += run->agg.parts[p]->n;
+	run->agg.merged = status == GPUCOL_OK;
+	return status;
 }

@@ -712,9 +712,12 @@ gpucol_cpu_agg_update(GpucolCpuWorker *worker, const GpucolCpuVector *vector)
 	{
 		status = fill_keys(worker, groups);
 		if (status == GPUCOL_OK)
-			status = gpucol_cpu_group_lookup(groups, worker->keys, GPUCOL_VECTOR_VALUES,
-											 worker->nsel, worker->hashes, worker->ids);
+			status = run->agg.appends ?
+				gpucol_cpu_group_append(groups, worker->keys, GPUCOL_VECTOR_VALUES, worker->nsel, worker->ids) :
+				gpucol_cpu_group_lookup(groups, worker->keys, GPUCOL_VECTOR_VALUES,
+										worker->nsel, worker->hashes, worker->ids);
 	}
+	worker->grouped += worker->nsel;
 	for (int a = 0; a < run->agg.naccs && status == GPUCOL_OK; a++)
 		if (!dense || !gpucol_cpu_dense_has(run, a))
 			status = update_acc(worker, groups, &run->agg.accs[a], vector);

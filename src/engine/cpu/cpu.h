@@ -17,6 +17,7 @@
  *	  engine/cpu/agg.c		aggregation: set-up, delivery; agg_update.c, agg_merge.c and agg_float.c the states
  *	  engine/cpu/extreme.c	least and greatest byte strings
  *	  engine/cpu/merge.c	the merge of many groups by all threads; twins.c finds those of several tables
+ *	  engine/cpu/agg_drain.c	tables of threads that become large, drained into tables by key
  *	  engine/cpu/first.c	which groups are delivered
  *	  engine/cpu/dense.c	grouping and sums on packed codes, where a segment allows it
  *	  engine/cpu/live.c	which registers are read after a step, and their moving together; select.c lists of rows
@@ -333,6 +334,7 @@ struct GpucolCpuWorker
 	uint32_t	noutputs;		/* SCAN with probes: output buffers begun */
 
 	uint64_t	vectors_read;
+	uint64_t	grouped;		/* AGG: rows since its table was drained */
 } __attribute__((aligned(128)));
 
 /*
@@ -528,6 +530,11 @@ typedef struct GpucolCpuAggregation
 	GpucolCpuAggMap *maps;		/* by aggregate of the program */
 	GpucolCpuGroups **parts;
 	int			nparts;
+	GpucolCpuGroups **keyed;	/* by key, what parts were drained into (agg_drain.c); NULL: nothing */
+	int			nkeyed;
+	bool		appends;		/* rows become groups of parts without a look whether these are there */
+	bool		disjoint;		/* groups of parts were not drained before, last time */
+	uint32_t	room;			/* items of a part that has to be drained; 0: none has */
 	GpucolCpuDense *dense;		/* plan for the segment; NULL: by value */
 	GpucolCpuDense *plans[2];
 	uint64_t	dense_layout;	/* changes with the meaning of slots, */

@@ -254,8 +254,8 @@ gpucol_cpu_dense_has(const GpucolRun *run, int acc)
 }
 
 /* Make the partition's arrays fit the plan. */
-static GpucolStatus
-fit_arrays(GpucolRun *run, GpucolCpuGroups *groups)
+GpucolStatus
+gpucol_cpu_dense_fit(GpucolRun *run, GpucolCpuGroups *groups)
 {
 	const GpucolCpuDense *plan = run->agg.dense;
 
@@ -681,7 +681,7 @@ gpucol_cpu_dense_group(GpucolCpuWorker *worker, GpucolCpuGroups *groups,
 	uint32_t	slots[GPUCOL_VECTOR_VALUES];
 	uint32_t	places[GPUCOL_VECTOR_VALUES];
 	bool		others = false;
-	GpucolStatus status = fit_arrays(worker->run, groups);
+	GpucolStatus status = gpucol_cpu_dense_fit(worker->run, groups);
 
 	if (status == GPUCOL_OK && groups->slot_rows + worker->nsel > plan->flush_rows)
 		status = gpucol_cpu_dense_flush(worker, groups);

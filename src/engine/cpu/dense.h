@@ -134,6 +134,9 @@ extern void gpucol_cpu_dense_put_extreme(const GpucolCpuAcc *acc, uint64_t *word
  */
 extern bool gpucol_cpu_dense_plan(GpucolRun *run, GpucolCpuDense *plan, bool *kept);
 
+/* dense.c: make a table's arrays fit the plan of the segment. */
+extern GpucolStatus gpucol_cpu_dense_fit(GpucolRun *run, GpucolCpuGroups *groups);
+
 /* dense_flush.c: the groups of slots; empty a worker's channels into its groups. */
 extern GpucolStatus gpucol_cpu_dense_resolve(GpucolCpuWorker *worker, GpucolCpuGroups *groups, const uint32_t *slots,
 			  uint32_t n);

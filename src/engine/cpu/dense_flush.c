@@ -243,11 +243,12 @@ gpucol_cpu_dense_flush(GpucolCpuWorker *worker, GpucolCpuGroups *groups)
 	const GpucolCpuDense *plan = worker->run->agg.dense;
 	uint32_t	slots[BATCH];
 	uint32_t	n = 0;
-	GpucolStatus status = GPUCOL_OK;
+	GpucolStatus status;
 
 	if (groups->slot_rows == 0)
 		return GPUCOL_OK;
 	groups->slot_rows = 0;
+	status = gpucol_cpu_dense_fit(worker->run, groups);	/* the groups may have been drained */
 	for (uint32_t slot = next_taken(plan, groups->channels, 0); slot < plan->nslots && status == GPUCOL_OK;
 		 slot = next_taken(plan, groups->channels, slot + 1))
 	{

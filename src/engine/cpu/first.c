@@ -65,10 +65,12 @@ first_bytes(GpucolBytes value)
 	return __builtin_bswap64(word);
 }
 
-/* A key's value; false if it is NULL. */
+/* A key's value of a group; false if it is NULL. */
 static bool
-key_value(const GpucolRun *run, int number, const uint64_t *key, __int128 *value)
+key_value(const GpucolCpuGroups *groups, uint32_t group, int number, __int128 *value)
 {
+	const GpucolRun *run = groups->run;
+	const uint64_t *key = groups->keys + (size_t) group * run->agg.group_words;
 	uint32_t	word = key_word(run, number);
 	double		number_f;
 
@@ -84,7 +86,7 @@ key_value(const GpucolRun *run, int number, const uint64_t *key, __int128 *value
 			*value = gpucol_float_order(number_f);
 			break;
 		case GPUCOL_CLASS_S:
-			*value = first_bytes(run->agg.parts[0]->strings.values[key[word]]);
+			*value = first_bytes(gpucol_cpu_group_merged_strings(groups)->values[key[word]]);
 			break;
 		default:
 			*value = (int64_t) key[word];
@@ -144,7 +146,7 @@ value_of(const GpucolRun *run, Candidate at, int by, int number, __int128 *value
 	const GpucolCpuGroups *groups = run->agg.parts[at.part];
 
 	if (by == GPUCOL_FIRST_KEY)
-		return key_value(run, number, groups->keys + (size_t) at.group * run->agg.group_words, value);
+		return key_value(groups, at.group, number, value);
 	return agg_value(run, (GpucolFirstBy) by, number,
 					 groups->states + (size_t) at.group * run->agg.group_words, value);
 }
@@ -425,7 +427,9 @@ gpucol_cpu_first_settle(GpucolRun *run)
 	const GpucolCpuGroups *groups = run->agg.parts[0];
 	bool		integers = false;
 
-	if (wanted == NULL || run->agg.settled != NULL || wanted->nkeys > 0 || wanted->ntests > 0 ||
+	if (wanted == NULL || run->agg.settled != NULL || run->agg.keyed != NULL)
+		return;
+	if (wanted->nkeys > 0 || wanted->ntests > 0 ||
 		wanted->all_ties || wanted->k == 0 || wanted->k > MOST_SETTLED || groups->n < wanted->k)
 		return;
 	for (int k = 0; k < run->program->nkeys; k++)

@@ -60,6 +60,57 @@ gpucol_cpu_group_bytes(const GpucolCpuGroups *groups)
 	return bytes;
 }
 
+/* Free the memory of strings. */
+static void
+free_space(GpucolCpuGroups *groups)
+{
+	while (groups->strings.chunk != NULL)
+	{
+		char	   *next = *(char **) groups->strings.chunk;
+
+		gpucol_cpu_free(groups->run, groups->strings.chunk);
+		groups->strings.chunk = next;
+	}
+}
+
+/* Empty a hash table. */
+static void
+clear_slots(GpucolHashTable *table)
+{
+	if (table->nslots > 0)
+		memset(table->slots, 0, sizeof(uint64_t) * table->nslots);
+}
+
+void
+gpucol_cpu_group_clear(GpucolCpuGroups *groups)
+{
+	GpucolRun  *run = groups->run;
+
+	free_space(groups);
+	clear_slots(&groups->strings.table);
+	groups->strings.n = groups->strings.empty = 0;
+	groups->strings.bytes = groups->strings.chunk_used = groups->strings.chunk_size = 0;
+	clear_slots(&groups->table);
+	groups->n = groups->nhashed = groups->top = groups->rising = groups->sorted = groups->searches = 0;
+	if (groups->direct != NULL)
+		memset(groups->direct, 0, sizeof(uint32_t) * groups->direct_size);
+	groups->direct_null = groups->ndirect = 0;
+	for (int s = 0; s < run->agg.ndistinct; s++)
+	{
+		GpucolCpuSet *set = &groups->sets[s];
+
+		if (set->nslots > 0)
+			memset(set->slots, 0, 2 * sizeof(uint64_t) * set->nslots);
+		set->n = 0;
+		groups->seen[s].serial = 0;
+	}
+	for (int c = 0; c < run->program->ncolumns + run->program->npayloads; c++)
+		groups->maps[c].serial = 0;
+	gpucol_cpu_free(run, groups->slot_groups);
+	groups->slot_groups = NULL;
+	groups->only_layout = groups->layout = 0;
+}
+
 void
 gpucol_cpu_group_destroy(GpucolCpuGroups *groups)
 {
@@ -75,13 +126,7 @@ gpucol_cpu_group_destroy(GpucolCpuGroups *groups)
 	gpucol_cpu_free(run, groups->slot_groups);
 	gpucol_cpu_free(run, groups->strings.values);
 	gpucol_cpu_free(run, groups->strings.table.slots);
-	while (groups->strings.chunk != NULL)
-	{
-		char	   *next = *(char **) groups->strings.chunk;
-
-		gpucol_cpu_free(run, groups->strings.chunk);
-		groups->strings.chunk = next;
-	}
+	free_space(groups);
 	if (groups->sets != NULL)
 		for (int s = 0; s < run->agg.ndistinct; s++)
 		{
@@ -469,7 +514,7 @@ direct_pays(const GpucolRun *run, size_t nvalues)
 static bool
 grow_direct(GpucolCpuGroups *groups, uint64_t greatest)
 {
-	uint32_t	size = groups->direct_size == 0 ? DIRECT_VALUES : groups->direct_size;
+	uint32_t	size = groups->direct_size != 0 ? groups->direct_size : groups->by_hash ? FIRST_GROUPS : DIRECT_VALUES;
 	uint32_t   *direct;
 
 	if (greatest < groups->direct_size)
@@ -610,7 +655,7 @@ gpucol_cpu_group_lookup(GpucolCpuGroups *groups, const uint64_t *keys,
 		return status;
 	if (run->program->nkeys == 1 && run->code.classes[run->code.keys[0]] == GPUCOL_CLASS_S)
 		status = lookup_strings(groups, keys, stride, n, ids, &done);
-	else if (n >= 64 && run->agg.key_words == 2 && !run->agg.key_is_float[1])
+	else if (n >= 64 && !groups->by_hash && run->agg.key_words == 2 && !run->agg.key_is_float[1])
 		status = lookup_direct(groups, keys, stride, n, hashes, ids, &done);
 	return done || status != GPUCOL_OK ? status :
 		lookup_hashed(groups, keys, stride, n, hashes, ids);

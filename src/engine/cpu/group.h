@@ -13,6 +13,8 @@
 #include "engine/cpu/cpu.h"
 
 #define GPUCOL_CPU_CACHED_SLOTS 4096	/* tables up to this are in the processor's cache */
+#define GPUCOL_CPU_DEALT_GROUPS 4096	/* so many groups keep all threads busy with their sets */
+#define GPUCOL_CPU_LINE_WORDS	8		/* of a line of it */
 
 /* Byte strings, numbered from 0 in order of appearance. */
 typedef struct GpucolCpuStrings
@@ -101,6 +103,7 @@ struct GpucolCpuGroups
 	uint32_t	direct_null;
 	uint32_t	direct_size;
 	uint32_t	ndirect;		/* keys that are strings: groups that are there */
+	bool		by_hash;		/* numbers are not looked up so */
 
 	GpucolCpuStrings strings;
 	GpucolCpuSet *sets;
@@ -113,15 +116,47 @@ struct GpucolCpuGroups
 	uint32_t   *slot_groups;	/* group + 1 of each slot, 0 unknown */
 	uint64_t	slot_rows;		/* rows since the last flush */
 	uint64_t	only_layout;	/* the layout that every group comes from, or 0 */
-	uint64_t	layout;			/* run->agg.dense_layout of slot_groups, */
+	uint64_t	layout;			/* run->agg.dense_layout of slot_groups, 0: there are none */
 	uint64_t	meaning;		/* run->agg.dense_meaning of channels */
 };
 
 extern GpucolCpuGroups *gpucol_cpu_group_create(GpucolRun *run);
 extern void gpucol_cpu_group_destroy(GpucolCpuGroups *groups);
 
+/* Make a table empty, but for channels that are not flushed. */
+extern void gpucol_cpu_group_clear(GpucolCpuGroups *groups);
+
 /* Bytes of a table: groups, what finds them, strings and sets. */
 extern uint64_t gpucol_cpu_group_bytes(const GpucolCpuGroups *groups);
+
+/* The strings that merged keys number: the first table's, or those of each table by key. */
+static inline const GpucolCpuStrings *
+gpucol_cpu_group_merged_strings(const GpucolCpuGroups *groups)
+{
+	const GpucolCpuAggregation *agg = &groups->run->agg;
+
+	return agg->keyed == NULL ? &agg->parts[0]->strings : &groups->strings;
+}
+
+/* Groups of a table, and pairs of its sets where there are groups enough to deal. */
+static inline uint64_t
+gpucol_cpu_group_items(const GpucolCpuGroups *groups)
+{
+	uint64_t	n = groups->n;
+
+	for (int s = 0; s < groups->run->agg.ndistinct && groups->n >= GPUCOL_CPU_DEALT_GROUPS; s++)
+		n += groups->sets[s].n;
+	return n;
+}
+
+/* Has the worker's table so many that it is to be drained (agg_drain.c)? */
+static inline bool
+gpucol_cpu_agg_is_full(const GpucolCpuWorker *worker)
+{
+	const GpucolCpuAggregation *agg = &worker->run->agg;
+
+	return agg->room > 0 && gpucol_cpu_group_items(agg->parts[worker->index]) >= agg->room;
+}
 
 /* Make room in a table for n items. */
 extern GpucolStatus gpucol_cpu_group_grow(GpucolRun *run, GpucolHashTable *table, uint64_t n);
@@ -150,8 +185,8 @@ extern GpucolStatus gpucol_cpu_group_lookup(GpucolCpuGroups *groups,
 											uint32_t *ids);
 
 /*
- * Add the groups of n rows, known to be distinct and new.  They are entered in
- * the hash table only when a lookup needs it.
+ * Add the groups of n rows, known to be distinct and new, or to be merged in the end.  They
+ * are entered in the hash table only when a lookup needs it.
  */
 extern GpucolStatus gpucol_cpu_group_append(GpucolCpuGroups *groups,
 											const uint64_t *keys, size_t stride,

@@ -24,6 +24,7 @@
 #include <time.h>
 
 #include "engine/cpu/build.h"
+#include "engine/cpu/group.h"
 #include "engine/cpu/host.h"
 #include "engine/cpu/join.h"
 #include "kernel/bitpack.h"
@@ -535,7 +536,7 @@ do_share(void *arg, int index)
 	if (is_paused(worker) && gpucol_cpu_has_room(worker))
 		worker->status = gpucol_cpu_join_resume(worker);
 	while (worker->status == GPUCOL_OK && !is_paused(worker) && gpucol_cpu_has_room(worker) &&
-		   (vector = next_vector(worker)) != NULL)
+		   !gpucol_cpu_agg_is_full(worker) && (vector = next_vector(worker)) != NULL)
 		worker->status = do_vector_up_to_error(worker, vector);
 }
 
@@ -576,7 +577,7 @@ do_work(GpucolRun *run)
 		do_share(run, 0);
 	else
 		gpucol_pool_run(run->nworkers, do_share, run);
-	run->window.suspended = run->join.nprobes > 0 && is_suspended(run);
+	run->window.suspended = (run->join.nprobes > 0 || run->agg.room > 0) && is_suspended(run);
 	return gpucol_cpu_workers_status(run);
 }
 

@@ -10,6 +10,7 @@
  *
  *-------------------------------------------------------------------------
  */
+#include "engine/cpu/group.h"
 #include "engine/cpu/host.h"
 #include "engine/cpu/join.h"
 
@@ -134,8 +135,8 @@ deliver_share(void *arg, int index)
 	if (worker->trail->paused && gpucol_cpu_has_room(worker))
 		worker->status = gpucol_cpu_join_resume(worker);
 	while (worker->status == GPUCOL_OK && !worker->trail->paused &&
-		   gpucol_cpu_has_room(worker) && gpucol_cpu_now_ms() < run->window.slice_end &&
-		   deal_rows(worker, &first))
+		   gpucol_cpu_has_room(worker) && !gpucol_cpu_agg_is_full(worker) &&
+		   gpucol_cpu_now_ms() < run->window.slice_end && deal_rows(worker, &first))
 		worker->status = deliver_rows(worker, probe, first);
 }
 
