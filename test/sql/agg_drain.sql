@@ -78,7 +78,6 @@ BEGIN
 END $$;
 SET gpucol.memory_limit = '16MB';
 SELECT threads, reduction(threads, 'SELECT far, count(*), sum(id) FROM packed GROUP BY far') FROM unnest('{1,2,4,16}'::int[]) threads;
-SELECT reduction(4, 'SELECT t, count(DISTINCT n), max(c) FROM packed GROUP BY t');
 SELECT reduction(4, 'SELECT far, sum(f) FROM packed GROUP BY far');
 
 -- Four times as many threads take no more memory.
