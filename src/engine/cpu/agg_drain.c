@@ -9,7 +9,7 @@
  * stops before its next vector, and all threads drain all tables: groups are dealt by the
  * hash of their keys to PARTITIONS tables that belong to nobody, and whole partitions to
  * threads, which merge into each what all tables have of it.  The threads' tables are empty
- * then.  All together never have room for more groups than the tables by key have, or a number
+ * then.  From then on all together never have room for more groups than the tables by key have, or a number
  * that is small: memory does not grow with the number of threads.
  *
  * Where nearly every row is a group of its own, a look into the thread's table before another
@@ -30,9 +30,9 @@
 
 #define PARTITIONS	128
 #define LOCAL_ITEMS	(UINT32_C(1) << 19)	/* room of all threads' tables where they may have all groups, */
-#define CACHED_BYTES	(1024 * 1024)	/* else of one, */
+#define CACHED_BYTES	(1024 * 1024)	/* else of one */
 #define LEAST_ROOM	1024				/* however short memory is */
-#define FEW_THREADS	4					/* whose tables may be copies, while there is memory */
+#define FEW_THREADS	4					/* whose tables may be more than a quarter of memory */
 #define SEVERAL		8
 #define MOST_KEY_WORDS	(2 * 64 + 1)
 #define BYTES_PER_ITEM	24				/* to find one */
@@ -92,21 +92,11 @@ may_drain(const GpucolRun *run)
 	return run->nworkers > 1 && run->program->nkeys > 0 && !run->agg.has_float && run->agg.settled == NULL;
 }
 
-/* Are there keys of strings, which have to be hashed and copied again as they are drained? */
-static bool
-has_strings(const GpucolRun *run)
-{
-	for (int k = 0; k < run->program->nkeys; k++)
-		if (run->code.classes[run->code.keys[k]] == GPUCOL_CLASS_S)
-			return true;
-	return false;
-}
-
 /*
- * Give the threads' tables room.  Before anything is drained: for few threads, and for keys of strings,
- * what memory allows; else what a processor's cache holds.  After that: as much as the tables by key
- * have where groups do not come again anyway; for all groups where that takes little; else what a
- * cache holds.
+ * Give the threads' tables room.  Before anything is drained: what memory allows, as draining costs a
+ * second look-up of each group; a drain needs room for as many groups again.  After that: as much as the
+ * tables by key have where groups do not come again anyway; for all groups where that takes little; else
+ * what a processor's cache holds.
  */
 static void
 set_room(GpucolRun *run)
@@ -114,11 +104,12 @@ set_room(GpucolRun *run)
 	uint64_t	nworkers = (uint64_t) run->nworkers;
 	uint64_t	bytes = sizeof(uint64_t) * run->agg.group_words + BYTES_PER_ITEM;
 	uint64_t	keyed = items_of(run->agg.keyed, run->agg.nkeyed);
-	uint64_t	most = gpucol_budget_left(&run->mem.budget) / 4 / bytes / nworkers;
+	uint64_t	left = gpucol_budget_left(&run->mem.budget);
+	uint64_t	most = left / 4 / bytes / nworkers;
 	uint64_t	room = CACHED_BYTES / bytes;
 
 	if (run->agg.keyed == NULL)
-		room = nworkers <= FEW_THREADS || has_strings(run) ? most : room;
+		room = most = nworkers <= FEW_THREADS ? left / 5 * 2 / bytes / nworkers : most;
 	else if (run->agg.appends || run->agg.disjoint)
 		room = (keyed > LOCAL_ITEMS ? keyed : LOCAL_ITEMS) / nworkers;
 	else if (keyed * nworkers <= LOCAL_ITEMS && room < LOCAL_ITEMS / nworkers)
