@@ -267,48 +267,30 @@ gpucol_cpu_stream_tables(GpucolRun *run)
 	return GPUCOL_OK;
 }
 
-/* The bytes of a vector's values if they follow one another, else NULL; *size counts them. */
-static const char *
-joined_bytes(const GpucolBytes *values, size_t *size)
-{
-	const char *from = values[0].data;
-	size_t		at = 0;
-	bool		joined = true;
-
-	for (int i = 0; i < GPUCOL_VECTOR_VALUES; i++)
-		if (values[i].len > 0)
-		{
-			from = values[i].data;
-			break;
-		}
-	for (int i = 0; i < GPUCOL_VECTOR_VALUES; i++)
-	{
-		joined &= (values[i].len == 0) | (values[i].data == from + at);
-		at += values[i].len;
-	}
-	*size = at;
-	return joined ? from : NULL;
-}
-
-/* Keep the values of one vector, which the decoder will overwrite; *size is what they take. */
+/*
+ * Keep the values of one vector, which the decoder has laid one behind another and will
+ * overwrite; *size is what they take.
+ */
 static GpucolStatus
 keep_values(GpucolRun *run, GpucolBytes *values, char **kept, size_t *size)
 {
-	const char *joined = joined_bytes(values, size);
-	char	   *to = gpucol_cpu_alloc(run, *size + 1);
+	const char *from;
+	char	   *to;
+	int			first = 0;
+	int			last = GPUCOL_VECTOR_VALUES - 1;
 
-	*kept = to;
+	while (first < last && values[first].len == 0)
+		first++;
+	while (first < last && values[last].len == 0)
+		last--;
+	from = values[first].data;
+	*size = (size_t) (values[last].data + values[last].len - from);
+	*kept = to = gpucol_cpu_alloc(run, *size + 1);
 	if (to == NULL)
 		return GPUCOL_OUT_OF_MEMORY;
-	if (joined != NULL)
-		memcpy(to, joined, *size);
+	memcpy(to, from, *size);
 	for (int i = 0; i < GPUCOL_VECTOR_VALUES; i++)
-	{
-		if (joined == NULL && values[i].len > 0)
-			memcpy(to, values[i].data, values[i].len);
-		values[i].data = to;
-		to += values[i].len;
-	}
+		values[i].data = values[i].len > 0 ? to + (values[i].data - from) : to;
 	return GPUCOL_OK;
 }
 
