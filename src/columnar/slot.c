@@ -180,6 +180,28 @@ read_values(GpucolSlot *slot, int natts)
 	base->tts_nvalid = natts;
 }
 
+void
+gpucol_slot_read(TupleTableSlot *slot, const AttrNumber *attnums, int n)
+{
+	GpucolSlot *ours = (GpucolSlot *) slot;
+
+	if (n == 0)
+		return;
+	if (!gpucol_slot_is_ours(slot) || !ours->packed)
+	{
+		slot_getsomeattrs(slot, attnums[n - 1]);
+		return;
+	}
+	open_row(ours);
+	for (int i = 0; i < n; i++)
+	{
+		if (attnums[i] > slot->tts_nvalid)
+			gpucol_reader_values(ours->reader, slot->tts_tupleDescriptor, ours->row,
+								 attnums[i] - 1, attnums[i], slot->tts_values,
+								 slot->tts_isnull);
+	}
+}
+
 /* A packed row as a tuple in the current memory context. */
 static HeapTuple
 form_tuple(GpucolSlot *slot)

@@ -48,6 +48,12 @@ extern HeapTuple gpucol_slot_copy_latest(Relation table, uint64 row_number);
 /* Give an empty slot a tuple in the slot's memory context. */
 extern void gpucol_slot_put(HeapTuple tuple, TupleTableSlot *slot);
 
+/*
+ * Have some columns, of ascending numbers, among the slot's values: of a packed row these
+ * alone are decoded, and others before them may not be.
+ */
+extern void gpucol_slot_read(TupleTableSlot *slot, const AttrNumber *attnums, int n);
+
 /* The heap tuple that the slot holds or lies on a pinned page; NULL if there is none. */
 extern HeapTuple gpucol_slot_tuple(TupleTableSlot *slot);
 

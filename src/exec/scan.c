@@ -8,7 +8,8 @@
  * GpucolTopK is a scan that first finds out which rows can be among the first
  * k (exec/topn_probe.c) and has that as one more condition, or is two scans: of rows that
  * tie, of which it delivers some, and of those before them.  A device finds out and
- * scans in one request (kernel/shape.h).
+ * scans in one request (kernel/shape.h).  Where the probe knows the rows themselves,
+ * these are fetched.
  *
  * Fallback: where no engine can run the scan, the table's ordinary scan
  * delivers plain rows.
@@ -24,9 +25,11 @@
 #include "miscadmin.h"
 #include "nodes/makefuncs.h"
 #include "optimizer/optimizer.h"
+#include "utils/datum.h"
 #include "utils/rel.h"
 #include "utils/ruleutils.h"
 
+#include "columnar/slot.h"
 #include "columnar/source.h"
 #include "compat.h"
 #include "exec/explain.h"
@@ -47,6 +50,7 @@ typedef struct GpucolScanState
 	bool		on_device;		/* the key is one more output of the run */
 	int64		ties_left;		/* rows to be delivered that tie, before all others */
 	bool		before;			/* the others are being delivered */
+	bool		fetched;		/* the rows that the probe knows have been fetched */
 	GpucolTopnProbe probe;
 	GpucolExec	probe_exec;
 
@@ -464,7 +468,52 @@ next_of_ties(GpucolScanState *state, GpucolResult *result)
 	return status;
 }
 
-/* Load the next batch of the engine. */
+/* Fetch the rows that the probe knows, as a batch; false: one cannot be. */
+static bool
+fetch_rows(GpucolScanState *state)
+{
+	GpucolRowScan *scan = &state->rows;
+	TupleTableSlot *slot = table_slot_create(scan->exec.rel, NULL);
+	int64		n = state->probe.nrows;
+	bool		found = true;
+	MemoryContext old;
+
+	MemoryContextReset(scan->batch_context);
+	old = MemoryContextSwitchTo(scan->batch_context);
+	for (int i = 0; i < scan->noutputs; i++)
+	{
+		scan->values[i] = palloc(n * sizeof(Datum));
+		scan->isnull[i] = palloc(n * sizeof(bool));
+	}
+	for (int64 row = 0; row < n && found; row++)
+	{
+		uint64		place = state->probe.rows[row];
+		ItemPointerData tid;
+
+		ItemPointerSet(&tid, (BlockNumber) (place >> 16), (OffsetNumber) (place & 0xffff));
+		found = table_tuple_fetch_row_version(scan->exec.rel, &tid,
+											  scan->css.ss.ps.state->es_snapshot, slot);
+		if (found)
+			gpucol_slot_read(slot, scan->attnums, scan->noutputs);
+		for (int i = 0; i < scan->noutputs && found; i++)
+		{
+			int			att = scan->attnums[i] - 1;
+			Form_pg_attribute form = TupleDescAttr(slot->tts_tupleDescriptor, att);
+
+			scan->isnull[i][row] = slot->tts_isnull[att];
+			scan->values[i][row] = slot->tts_isnull[att] ? (Datum) 0 :
+				datumCopy(slot->tts_values[att], form->attbyval, form->attlen);
+		}
+	}
+	MemoryContextSwitchTo(old);
+	ExecDropSingleTupleTableSlot(slot);
+	scan->tids = state->probe.rows;
+	scan->nrows = found ? n : 0;
+	scan->next = 0;
+	return found;
+}
+
+/* Load the next batch of the engine, or the rows that the probe knows. */
 static GpucolStatus
 next_batch(GpucolRowScan *scan)
 {
@@ -474,6 +523,12 @@ next_batch(GpucolRowScan *scan)
 
 	if (state->topn && !state->begun)
 		begin_topn(state);
+	if (state->fetched)
+		return GPUCOL_END;
+	state->fetched = state->probe.rows != NULL && fetch_rows(state);
+	if (state->fetched)
+		return GPUCOL_OK;
+	state->probe.rows = NULL;
 	status = state->probe.ties > 0 ? next_of_ties(state, &result) : next_result(state, &result);
 	if (status == GPUCOL_OK)
 		gpucol_row_scan_load(scan, &result);
@@ -517,6 +572,7 @@ stop(GpucolScanState *state)
 	state->begun = false;
 	state->on_device = false;
 	state->before = false;
+	state->fetched = false;
 	gpucol_row_scan_reset(&state->rows);
 	if (state->table_scan != NULL)
 	{
@@ -649,6 +705,8 @@ explain_probe(GpucolScanState *state, List *ancestors, ExplainState *es)
 		ExplainPropertyText("Top Rows Not Sought", "their sort keys exceed gpucol.memory_limit", es);
 	if (state->probe.ties > 0)
 		ExplainPropertyInteger("Top Ties", NULL, state->probe.ties, es);
+	if (state->fetched)
+		ExplainPropertyInteger("Fetched Rows", NULL, state->probe.nrows, es);
 	ExplainPropertyInteger("Probed Rows", NULL, state->probe.seen, es);
 }
 
@@ -656,16 +714,17 @@ static void
 scan_explain(CustomScanState *node, List *ancestors, ExplainState *es)
 {
 	GpucolScanState *state = (GpucolScanState *) node;
+	GpucolExec *exec = state->fetched ? &state->probe_exec : &state->rows.exec;
 
-	gpucol_run_end(&state->rows.exec);
-	gpucol_parallel_gather(&state->rows.exec);
-	gpucol_explain_engine(&state->rows.exec, read_columns(state), es);
-	gpucol_explain_filter(&state->rows.exec, state->rows.pushed, ancestors, es);
-	gpucol_explain_columns(&state->rows.exec, read_columns(state), es);
+	gpucol_run_end(exec);
+	gpucol_parallel_gather(exec);
+	gpucol_explain_engine(exec, read_columns(state), es);
+	gpucol_explain_filter(exec, state->rows.pushed, ancestors, es);
+	gpucol_explain_columns(exec, read_columns(state), es);
 	if (state->topn)
 		explain_probe(state, ancestors, es);
 	gpucol_row_scan_explain(&state->rows, es);
-	gpucol_explain_stats(&state->rows.exec, es);
+	gpucol_explain_stats(exec, es);
 }
 
 bool

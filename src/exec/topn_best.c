@@ -15,6 +15,7 @@
 typedef struct Kept
 {
 	Size		len;
+	uint64		tid;			/* of its row */
 	char		data[FLEXIBLE_ARRAY_MEMBER];
 } Kept;
 
@@ -156,7 +157,7 @@ gpucol_topn_best_replace(GpucolTopnBest *best, int64 word)
 }
 
 void
-gpucol_topn_best_add_bytes(GpucolTopnBest *best, const GpucolBytes *value)
+gpucol_topn_best_add_bytes(GpucolTopnBest *best, const GpucolBytes *value, uint64 tid)
 {
 	int			order = best->filled < best->k ? 1 :
 		compare_bytes(best, value, best->heap[0]);
@@ -168,9 +169,17 @@ gpucol_topn_best_add_bytes(GpucolTopnBest *best, const GpucolBytes *value)
 		return;
 	kept = MemoryContextAllocHuge(best->strings, offsetof(Kept, data) + value->len);
 	kept->len = value->len;
+	kept->tid = tid;
 	if (value->len > 0)
 		memcpy(kept->data, value->data, value->len);
 	gpucol_topn_best_replace(best, (int64) (intptr_t) kept);
+}
+
+void
+gpucol_topn_best_rows(const GpucolTopnBest *best, uint64 *tids)
+{
+	for (int64 i = 0; i < best->filled; i++)
+		tids[i] = ((const Kept *) (intptr_t) best->heap[i])->tid;
 }
 
 void

@@ -47,8 +47,11 @@ extern void gpucol_topn_best_keep(GpucolTopnBest *best, int64 n);
 /* How many of the values kept equal the last of them? */
 extern int64 gpucol_topn_best_last_ties(const GpucolTopnBest *best);
 
-/* Add a byte string. */
-extern void gpucol_topn_best_add_bytes(GpucolTopnBest *best, const GpucolBytes *value);
+/* Add a byte string of a row; tid 0: of none. */
+extern void gpucol_topn_best_add_bytes(GpucolTopnBest *best, const GpucolBytes *value, uint64 tid);
+
+/* The rows of the byte strings kept, in no order: best->filled of them. */
+extern void gpucol_topn_best_rows(const GpucolTopnBest *best, uint64 *tids);
 
 /* Has the budget room for the strings that are kept? */
 extern bool gpucol_topn_best_fits(GpucolTopnBest *best);

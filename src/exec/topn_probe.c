@@ -26,6 +26,9 @@
  * does for a key of byte strings, which have no zone maps: whether a string reaches the
  * bound is asked once for each entry of a dictionary.
  *
+ * A byte string is kept with the TID of its row.  Where the rows of the k best are the
+ * first k, and few, they are fetched: no other scan is needed.
+ *
  * NULLs that come first take places before all values.  They are counted by the
  * first scan, or by one of their own where that skips by a bound.
  *
@@ -47,9 +50,16 @@
 #include "exec/result.h"
 #include "exec/topn_probe.h"
 
-/* Rows that give a first bound, and how many times k they must be. */
+/*
+ * Rows that give a first bound, and how many times k they must be.  Byte strings are
+ * unpacked to be compared, so fewer of them are read twice.
+ */
 #define LOOK_ROWS	65536
+#define LOOK_STRINGS	8192
 #define LOOK_TIMES	16
+
+/* Rows are fetched one by one where they are one of so many that a scan would read. */
+#define FETCH_PART	16384
 
 /*
  * So many times k rows are hoped to hold k that meet the conditions.  In a sorted
@@ -93,7 +103,7 @@ add_batch(GpucolTopnBest *best, const GpucolResult *result)
 		if (column->nulls != NULL && column->nulls[i])
 			nulls++;
 		else if (column->cls == GPUCOL_CLASS_S)
-			gpucol_topn_best_add_bytes(best, &column->s[i]);
+			gpucol_topn_best_add_bytes(best, &column->s[i], result->tids[i]);
 		else
 			gpucol_topn_best_add(best, gpucol_topn_order(column, i));
 	}
@@ -382,7 +392,8 @@ look_for_bound(GpucolTopnProbe *probe, GpucolExec *scan, GpucolTopnBest *best,
 		probe->narrow = NIL;
 	}
 	status = run_scan(probe, scan, best, nulls, enough,
-					  probe->seen + Max(LOOK_ROWS, LOOK_TIMES * probe->k));
+					  probe->seen + Max(best->order != NULL ? LOOK_STRINGS : LOOK_ROWS,
+										LOOK_TIMES * probe->k));
 	if (status == GPUCOL_OK)
 	{
 		KeyValue	last = last_value(best);
@@ -466,19 +477,41 @@ part_ties(GpucolTopnProbe *probe, List *before, List *at_places, const Place *pl
 }
 
 /*
+ * Are the rows whose byte strings are kept the first k, whatever others tie with the
+ * last?  Then, if they are few, note them: no scan need look for them again.
+ */
+static void
+note_rows(GpucolTopnProbe *probe, const GpucolExec *scan, const GpucolTopnBest *best,
+		  const Place *place)
+{
+	bool		any_ties = probe->nkeys == 1 && !probe->all_ties;
+
+	if (best->order == NULL || probe->at > 0 || place->kind != PLACE_VALUE ||
+		place->nulls_before || (place->spare > 0 && !any_ties) ||
+		scan->rel->rd_rel->reltuples < (double) FETCH_PART * best->filled)
+		return;
+	probe->nrows = best->filled;
+	probe->rows = palloc(probe->nrows * sizeof(uint64));
+	gpucol_topn_best_rows(best, probe->rows);
+}
+
+/*
  * Take what a scan has found by one key into the conditions.  True where so many rows
  * tie that the next key is worth a look at those in *at_places, of which *left are
  * wanted.
  */
 static bool
-take_place(GpucolTopnProbe *probe, GpucolTopnBest *best, int64 nulls, List **before,
-		   List **at_places, int64 *left)
+take_place(GpucolTopnProbe *probe, const GpucolExec *scan, GpucolTopnBest *best, int64 nulls,
+		   List **before, List **at_places, int64 *left)
 {
 	Place		place = find_place(&probe->keys[probe->at], best, nulls);
 
 	if (place.kind == PLACE_ANYWHERE)
 		return false;
 	add_condition(probe, *before, &place);
+	note_rows(probe, scan, best, &place);
+	if (probe->rows != NULL)
+		return false;
 	if (place.spare < SPARE_ROWS + probe->seen / SPARE_PART)
 		return false;
 	*before = list_concat(*before, stands_before(probe, &place));
@@ -554,7 +587,8 @@ void
 gpucol_topn_probe_reset(GpucolTopnProbe *probe)
 {
 	probe->condition = probe->at_place = probe->before = probe->narrow = NIL;
-	probe->ties = 0;
+	probe->ties = probe->nrows = 0;
+	probe->rows = NULL;
 	probe->too_much = false;
 	MemoryContextReset(probe->context);
 }
@@ -578,7 +612,7 @@ gpucol_topn_probe_run(GpucolTopnProbe *probe, GpucolExec *scan, bool all_rows)
 	while (more)
 	{
 		more = status == GPUCOL_END &&
-			take_place(probe, &best, nulls, &before, &at_places, &left);
+			take_place(probe, scan, &best, nulls, &before, &at_places, &left);
 		gpucol_topn_best_release(&best);
 		if (!more)
 			break;

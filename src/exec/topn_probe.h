@@ -43,6 +43,8 @@ typedef struct GpucolTopnProbe
 	int64		ties;			/* if not 0: rows that are wanted of those that meet */
 	List	   *at_place;		/* these, the n-th on the n-th key, */
 	List	   *before;			/* and all that meet these instead; NIL: none do */
+	uint64	   *rows;			/* TIDs of the first k rows; NULL: not known, or too many */
+	int64		nrows;
 	int64		seen;			/* rows that it looked at */
 	bool		too_much;		/* it gave up: the best values took too much memory */
 	MemoryContext context;		/* of these expressions */

@@ -121,7 +121,7 @@ wants_bytes(GpucolTopnStream *stream, const GpucolResultColumn *column, uint32 r
 		if ((order < 0) == key->descending)
 			return false;
 	}
-	gpucol_topn_best_add_bytes(best, &column->s[row]);
+	gpucol_topn_best_add_bytes(best, &column->s[row], 0);
 	return true;
 }
 

@@ -96,6 +96,27 @@ BEGIN
 END $$;
 SELECT k, text_figure(q, 'Probed Rows:') < 70000 AS probed, text_figure(q, 'GpucolTopK.*rows=') < 1500 AS delivered
 FROM (SELECT k, format('SELECT * FROM text_k ORDER BY %s, id LIMIT 10', k) FROM text_keys WHERE k IN ('few', 'most', 'en', 'raw', 'u')) s(k, q);
+-- A few rows that are the first whatever ties with the last are fetched by their TIDs: packed, new and changed ones
+-- (of texts that are equal and differ, any may be).
+SELECT text_compare(q), count(*), count(text_figure(q, 'Fetched Rows:')) AS fetched, count(*) FILTER (WHERE text_figure(q, 'GpucolTopK.*rows=') = l) AS exact FROM (
+	SELECT format('SELECT %1$s AS k FROM text_k %2$s ORDER BY 1%3$s LIMIT %4$s', k, c, o, l) AS q, l
+	FROM text_keys, (VALUES ('', ''), ('WHERE g < 9', ' DESC NULLS LAST'), ('WHERE most > ''5''', ' NULLS FIRST')) c(c, o), (VALUES (1), (4)) l(l)
+	WHERE k NOT IN ('either', 'c COLLATE unlike_case')) s
+GROUP BY 1 ORDER BY 1;
+SELECT text_compare(q) AS answers, text_figure(q, 'Fetched Rows:') AS fetched FROM (VALUES
+	('SELECT * FROM text_k WHERE id > 300 ORDER BY most, id LIMIT 4'), ('SELECT j, few, span FROM text_k WHERE id > 89000 ORDER BY most DESC, g LIMIT 3'),
+	('SELECT id, n FROM text_k WHERE id < 72000 ORDER BY most LIMIT 2 OFFSET 2'), ('SELECT 1 FROM text_k ORDER BY raw LIMIT 4'),
+	('SELECT most FROM text_k ORDER BY most FETCH FIRST 3 ROWS WITH TIES'), ('SELECT most, id FROM text_k ORDER BY most, id LIMIT 5')) v(q);
+SELECT s, (SELECT string_agg(id || ' ' || most, ' ') FROM (SELECT id, most FROM text_k WHERE g = s AND id > 300 ORDER BY most LIMIT 2) q) AS two,
+	(SELECT string_agg(id || ' ' || most, ' ') FROM (SELECT id, most FROM text_h WHERE g = s AND id > 300 ORDER BY most LIMIT 2) q) AS of_heap
+FROM generate_series(1, 3) s;
+BEGIN;
+UPDATE text_k SET most = '!' WHERE id = 71999;
+DELETE FROM text_k WHERE id = (SELECT id FROM text_k WHERE id > 300 ORDER BY most DESC LIMIT 1);
+SELECT id, most, k.ctid = (SELECT o.ctid FROM text_k o WHERE o.id = k.id) AS placed, tableoid::regclass FROM text_k k WHERE id > 300 ORDER BY most LIMIT 2;
+SELECT id FROM text_k WHERE id > 300 ORDER BY most DESC LIMIT 2 FOR UPDATE;
+ROLLBACK;
+SELECT id FROM text_h WHERE id > 300 ORDER BY most DESC LIMIT 3;
 -- no rows, one row, no columns but the key, long values
 SELECT text_compare('SELECT * FROM text_k WHERE g % 7 > 8 ORDER BY few LIMIT 3') AS none, text_compare('SELECT * FROM text_k WHERE (id + g) % 90000 = 17 ORDER BY few LIMIT 3') AS one,
 	text_compare('SELECT most FROM text_k ORDER BY 1 DESC LIMIT 30000') AS many;
