@@ -111,7 +111,8 @@ gpucol_feed_create(const GpucolGroupPlan *plan, PlanState *parent, TupleDesc des
 			init_sample(feed, f);
 			continue;
 		}
-		gpucol_kept_init(f);
+		if (!f->fed->counts)
+			gpucol_kept_init(f);
 	}
 	return feed;
 }
@@ -224,7 +225,7 @@ gpucol_feed_room(const GpucolFeed *feed, uint64 nrows)
 		if (f->sample != NULL)
 			room += f->first ? gpucol_sample_room(f->sample, nrows) : 0;
 		else if (f->fed->counts)
-			room += nrows * sizeof(GpucolAggState);
+			room += gpucol_feed_states_room(f, nrows);
 		else if (!f->keeps || f->hashed)
 			room += nrows * sizeof(GpucolFeedState);
 		if (f->keeps)

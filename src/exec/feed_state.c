@@ -4,7 +4,8 @@
  *	  Counts, sums and extremes of numbers beside aggregates that are fed rows.
  *
  * What the engine delivers of their arguments advances states such as engines keep, without a
- * function of PostgreSQL and without a datum.
+ * function of PostgreSQL and without a datum.  With DISTINCT a value is looked up among those
+ * that its group has had, as 64 bits.
  *
  *-------------------------------------------------------------------------
  */
@@ -14,6 +15,10 @@
 
 #include "exec/feeder.h"
 #include "kernel/agg_state.h"
+#include "kernel/hash.h"
+
+/* So many rows before its turn a value is sought in memory. */
+#define AHEAD	16
 
 /* A value of the engine's column, as in a state of one row. */
 static inline void
@@ -51,6 +56,56 @@ advance(GpucolFeeder *f, GpucolAggState *state, const GpucolResultColumn *column
 	return status == GPUCOL_OK;
 }
 
+Size
+gpucol_feed_states_room(const GpucolFeeder *f, uint64 nrows)
+{
+	return nrows * sizeof(GpucolAggState) +
+		(f->fed->distinct ? gpucol_item_growth(&f->seen, nrows, sizeof(GpucolSeen)) : 0);
+}
+
+/* The value of a row for DISTINCT. */
+static inline GpucolSeen
+seen_of(const GpucolFeeder *f, const GpucolResultColumn *column, uint32 row, uint32 group)
+{
+	return (GpucolSeen) {f->fed->state.cls == GPUCOL_CLASS_D ? (int64) column->d[row] : column->i[row], group};
+}
+
+static inline uint64
+hash_seen(GpucolSeen seen)
+{
+	return gpucol_hash_mix(gpucol_hash_mix(0, (uint64) seen.value), seen.group);
+}
+
+/* Bring near what the row's value will be looked up in. */
+static inline void
+prefetch_seen(const GpucolFeeder *f, GpucolSeen seen)
+{
+	if (f->seen.hash.nslots > 0)
+		__builtin_prefetch(&f->seen.hash.slots[gpucol_hash_home(&f->seen.hash, hash_seen(seen))]);
+}
+
+/* Has the group had the value?  Else it is noted. */
+static bool
+is_repeated(GpucolFeeder *f, GpucolSeen seen)
+{
+	uint64		hash = hash_seen(seen);
+	uint64		at;
+	uint32		number;
+
+	if (gpucol_item_reserve(&f->seen))
+		f->seen_values = gpucol_grow(f->seen_values, f->seen.room * sizeof(GpucolSeen));
+	at = gpucol_hash_home(&f->seen.hash, hash);
+	while (gpucol_hash_next(&f->seen.hash, hash, &at, &number))
+	{
+		const GpucolSeen *other = &f->seen_values[number];
+
+		if (other->value == seen.value && other->group == seen.group)
+			return true;
+	}
+	f->seen_values[gpucol_item_add(&f->seen, hash, at)] = seen;
+	return false;
+}
+
 void
 gpucol_feed_states_reserve(GpucolFeed *feed, GpucolFeeder *f, uint32 ngroups)
 {
@@ -74,20 +129,26 @@ gpucol_feed_states_rows(GpucolFeed *feed, GpucolFeeder *f, const GpucolFeedRows 
 		&rows->result->columns[f->fed->args[0].output];
 	const uint8 *nulls = column == NULL ? NULL : column->nulls;
 	uint32		nrows = rows->result->nrows;
+	MemoryContext old = MemoryContextSwitchTo(feed->context);
+	bool		ok = true;
 
 	gpucol_feed_states_reserve(feed, f, rows->ngroups);
-	for (uint32 set = 0; set < rows->nsets; set++)
+	for (uint32 set = 0; set < rows->nsets && ok; set++)
 	{
 		const uint32 *groups = rows->groups + (Size) set * nrows;
 
-		for (uint32 row = 0; row < nrows; row++)
+		for (uint32 row = 0; row < nrows && ok; row++)
 		{
-			if ((pass == NULL || pass[row]) && (nulls == NULL || !nulls[row]) &&
-				!advance(f, &f->numbers[groups[row]], column, row))
-				return false;
+			if (f->fed->distinct && row + AHEAD < nrows)
+				prefetch_seen(f, seen_of(f, column, row + AHEAD, groups[row + AHEAD]));
+			if ((pass != NULL && !pass[row]) || (nulls != NULL && nulls[row]) ||
+				(f->fed->distinct && is_repeated(f, seen_of(f, column, row, groups[row]))))
+				continue;
+			ok = advance(f, &f->numbers[groups[row]], column, row);
 		}
 	}
-	return true;
+	MemoryContextSwitchTo(old);
+	return ok;
 }
 
 Datum

@@ -35,6 +35,13 @@ typedef struct GpucolKept
 	MemoryContext context;		/* of what values point to */
 } GpucolKept;
 
+/* A value that a group has had. */
+typedef struct GpucolSeen
+{
+	int64		value;
+	uint32		group;
+} GpucolSeen;
+
 /* One aggregate. */
 typedef struct GpucolFeeder
 {
@@ -67,6 +74,8 @@ typedef struct GpucolFeeder
 
 	GpucolFeedState *states;			/* by group, unless it keeps */
 	GpucolAggState *numbers;	/* instead, where fed->counts */
+	GpucolItemTable seen;		/* then, where fed->distinct: the values of groups, */
+	GpucolSeen *seen_values;	/* by item */
 	uint32		nstates;
 	uint32		room;
 	GpucolKept	kept;
@@ -110,6 +119,8 @@ extern void gpucol_feed_reserve_states(GpucolFeed *feed, GpucolFeeder *f, uint32
 
 /* ---- feed_state.c: where fed->counts ---- */
 
+/* Bytes that so many rows more may take. */
+extern Size gpucol_feed_states_room(const GpucolFeeder *f, uint64 nrows);
 extern void gpucol_feed_states_reserve(GpucolFeed *feed, GpucolFeeder *f, uint32 ngroups);
 /* False beyond int128. */
 extern bool gpucol_feed_states_rows(GpucolFeed *feed, GpucolFeeder *f, const GpucolFeedRows *rows,

@@ -388,14 +388,35 @@ fits_fed_state(const AggFunction *f, const GpucolFedArg *arg)
 		 2 * value->scale <= GPUCOL_NUMERIC_MAX_SCALE);
 }
 
+/*
+ * Are an argument's values equal where 64 bits of them are, and nowhere else?  So are those
+ * of integers and of what engines have as such, by their types' own equality.
+ */
+static bool
+is_distinct_number(const GpucolFed *fed)
+{
+	const GpucolFedArg *arg = &fed->args[0];
+	SortGroupClause *clause = linitial_node(SortGroupClause, fed->agg->aggdistinct);
+	Oid			type = exprType((Node *) arg->expr);
+
+	return fed->nargs == 1 && arg->output >= 0 && list_length(fed->agg->aggdistinct) == 1 &&
+		clause->eqop == lookup_type_cache(type, TYPECACHE_EQ_OPR)->eq_opr &&
+		(arg->value.cls == GPUCOL_CLASS_B || arg->value.cls == GPUCOL_CLASS_I ||
+		 (arg->value.cls == GPUCOL_CLASS_D && arg->value.digits <= GPUCOL_INT64_DIGITS &&
+		  !gpucol_value_scale_varies(&arg->value)));
+}
+
 bool
 gpucol_lower_fed_state(GpucolFed *fed, GpucolFinal *final)
 {
 	const AggFunction *f = find_aggregate(fed->agg->aggfnoid);
+	bool		distinct = fed->agg->aggdistinct != NIL;
 
-	if (f == NULL || fed->agg->aggdistinct != NIL || fed->agg->aggorder != NIL || fed->nargs > 1 ||
-		(fed->nargs == 1 && !fits_fed_state(f, &fed->args[0])))
+	if (f == NULL || (fed->agg->aggorder != NIL && !distinct) || fed->nargs > 1 ||
+		(fed->nargs == 1 && !fits_fed_state(f, &fed->args[0])) ||
+		(distinct && !is_distinct_number(fed)))
 		return false;
+	fed->distinct = distinct;
 	fed->counts = true;
 	fed->state.op = f->op;
 	fed->state.cls = fed->nargs == 0 ? GPUCOL_CLASS_NONE : fed->args[0].value.cls;

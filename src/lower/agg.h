@@ -85,7 +85,8 @@ typedef struct GpucolFed
 	GpucolFedArg filter;		/* expr NULL: none */
 	bool		sample;			/* percentile or mode of one output: exec/feed_sample.c */
 	bool		counts;			/* a state such as engines keep, of one output or none: exec/feed_state.c */
-	GpucolAgg	state;			/* then its operation and class */
+	bool		distinct;		/* then: of different values, which 64 bits tell apart */
+	GpucolAgg	state;			/* its operation and class */
 	Oid			cast;			/* function from the output's type to the aggregate's, or
 								 * InvalidOid */
 } GpucolFed;

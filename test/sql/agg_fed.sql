@@ -144,6 +144,16 @@ SELECT differ(format('SELECT %sarray_agg(DISTINCT k), %s FROM packed WHERE %s%s'
 	'min(f), max(f), min(g), max(g), sum(g::float8) FILTER (WHERE id < 400)', 'min(day), max(day), min(at), max(z), sum(m), min(m)', 'bool_and(yes), bool_or(yes), every(b > 0), bit_and(a), bit_or(b), bit_xor(c)',
 	'stddev(a), variance(b), var_pop(c), stddev_pop(d)', 'sum(b) FILTER (WHERE b > 500), min(c) FILTER (WHERE yes)', 'round((sum(f) FILTER (WHERE f BETWEEN 0 AND 1e9))::numeric, 6)', 'avg(f * 1e307) FILTER (WHERE f BETWEEN 1 AND 1e9)']) agg
 WHERE differ(format('SELECT %sarray_agg(DISTINCT k), %s FROM packed WHERE %s%s', keys, agg, qual, CASE WHEN keys <> '' THEN ' GROUP BY ' || sets END)) IS NOT NULL;
+-- the same of different numbers: values, groups and sets told apart by 64 bits
+SELECT differ(q) FROM (VALUES ('', ''), ('k, ', 'k'), ('k, yes, grouping(k, yes), ', 'CUBE (k, yes)'), ('id / 2, ', 'id / 2')) s(keys, sets), unnest(ARRAY['true', 'id > 9002', 'false', 'c > 0 OR id > 4000']) qual,
+	unnest(ARRAY['sum(DISTINCT a), avg(DISTINCT a), sum(DISTINCT b), avg(DISTINCT b ORDER BY b DESC), count(DISTINCT b)', 'sum(DISTINCT c), avg(DISTINCT c), variance(DISTINCT c), stddev_pop(DISTINCT b), bit_xor(DISTINCT a), max(DISTINCT c)',
+	'sum(DISTINCT d), avg(DISTINCT d), count(DISTINCT d), min(DISTINCT d), stddev(DISTINCT d)', 'sum(DISTINCT d) FILTER (WHERE yes), sum(DISTINCT d) FILTER (WHERE NOT yes), sum(d), count(DISTINCT d * 2)', 'sum(DISTINCT d * b), avg(DISTINCT a / 7)',
+	'sum(DISTINCT m), count(DISTINCT day), count(DISTINCT at), count(DISTINCT yes), bool_and(DISTINCT yes)', 'sum(DISTINCT n), sum(DISTINCT CASE WHEN yes THEN n ELSE 1.50 END), count(DISTINCT n * 2)', 'sum(DISTINCT d::numeric(20,6)), avg(DISTINCT b::numeric)']) agg,
+	format('SELECT %sarray_agg(DISTINCT k), %s FROM packed WHERE %s%s', keys, agg, qual, CASE WHEN keys <> '' THEN ' GROUP BY ' || sets END) q WHERE differ(q) IS NOT NULL;
+SELECT differ(q) FROM unnest(ARRAY['SELECT b, sum(DISTINCT id), avg(DISTINCT id), count(DISTINCT k), sum(DISTINCT k) FROM many GROUP BY b', 'SELECT id % 6000, sum(DISTINCT b), sum(DISTINCT id) FROM many GROUP BY 1', 'SELECT sum(DISTINCT id), avg(DISTINCT b) FROM many']) q;
+SET gpucol.memory_limit = '2MB';
+SELECT differ('SELECT b, sum(DISTINCT id), avg(DISTINCT id) FROM many GROUP BY b');
+RESET gpucol.memory_limit;
 DROP OWNED BY agg_fed_user;
 DROP ROLE agg_fed_user;
 DROP SCHEMA agg_fed CASCADE;
