@@ -593,7 +593,8 @@ start_groups(GpucolAggExecState *state)
 
 	if (status == GPUCOL_OK && state->grouping.regroup)
 	{
-		state->regroup = gpucol_regroup_run(&state->exec, &state->grouping);
+		state->regroup = gpucol_regroup_run(&state->exec, &state->grouping, state->wanted == NIL ? 0 :
+											 intVal(list_nth(state->wanted, GPUCOL_FIRST_PRIVATE_LIMIT)));
 		if (state->regroup == NULL)
 			status = GPUCOL_UNSUPPORTED;
 	}
@@ -793,7 +794,8 @@ explain_first(GpucolAggExecState *state, List *ancestors, ExplainState *es)
 												true));
 	ExplainPropertyInteger("First Groups", NULL,
 						   intVal(list_nth(state->wanted, GPUCOL_FIRST_PRIVATE_LIMIT)), es);
-	ExplainPropertyList("First By", keys, es);
+	if (keys != NIL)
+		ExplainPropertyList("First By", keys, es);
 }
 
 /* The columns for whose values PostgreSQL evaluates keys and arguments. */

@@ -50,6 +50,9 @@
 #define MOST_REMEMBERED		((Size) 32 * 1024 * 1024)
 #define REMEMBERED_SHARE	4
 
+/* No number of a group. */
+#define NO_GROUP	UINT32_MAX
+
 /* The values of one type that are looked up. */
 typedef struct Domain
 {
@@ -91,6 +94,7 @@ struct GpucolRegroup
 	const GpucolAgg *aggs;		/* the program's */
 	int			nengine;		/* states of the engine */
 	int			nstates;		/* and of the executor */
+	uint32		wanted;			/* groups of the feed; 0: all */
 	uint32		nsets;
 	bool	   *left_out;		/* nkeys for each set: not one of its keys */
 	int32	   *functions;		/* for each set: results of GROUPING() */
@@ -344,7 +348,7 @@ reserve_group(GpucolRegroup *r)
 	}
 }
 
-/* The group of a set with these keys, whose hashes are in r->key_hashes. */
+/* The group of a set with these keys, whose hashes are in r->key_hashes; NO_GROUP: it is not wanted. */
 static uint32
 find_group(GpucolRegroup *r, uint32 set, const Datum *values, const bool *isnull)
 {
@@ -361,6 +365,8 @@ find_group(GpucolRegroup *r, uint32 set, const Datum *values, const bool *isnull
 	while (gpucol_hash_next(&r->table.hash, hash, &at, &group))
 		if (same_keys(r, group, set, values, isnull))
 			return group;
+	if (r->wanted > 0 && r->table.nitems >= r->wanted)
+		return NO_GROUP;
 	return add_group(r, hash, at, set, values, isnull);
 }
 
@@ -679,7 +685,7 @@ feed_batch(GpucolRegroup *r, const Column *keys, const Column *base, const Gpuco
 	uint32	   *groups = palloc((Size) r->nsets * Max(result->nrows, 1) * sizeof(uint32));
 	RowBatch	batch = {r, base};
 	bool		tests = r->plan->tests != NIL;
-	bool	   *pass = tests ? palloc(Max(result->nrows, 1)) : NULL;
+	bool	   *pass = tests || r->wanted > 0 ? palloc(Max(result->nrows, 1)) : NULL;
 	GpucolFeedRows rows = {result, store_row, &batch, groups, r->nsets, 0, pass};
 	MemoryContext old = CurrentMemoryContext;
 	KeyValues	k;
@@ -691,14 +697,21 @@ feed_batch(GpucolRegroup *r, const Column *keys, const Column *base, const Gpuco
 		{
 			bool		ok = find_keys(r, keys, base, row, &k);
 
-			if (tests)
+			if (pass != NULL)
 				pass[row] = ok;
 			if (!ok)
 				continue;
 		}
+		else if (pass != NULL)
+			pass[row] = true;
 		for (uint32 set = 0; set < r->nsets; set++)
-			groups[(Size) set * result->nrows + row] =
-				find_group(r, set, k.values, nulls_in_set(r, set, k.isnull));
+		{
+			uint32		group = find_group(r, set, k.values, nulls_in_set(r, set, k.isnull));
+
+			groups[(Size) set * result->nrows + row] = group;
+			if (group == NO_GROUP)
+				pass[row] = false;
+		}
 	}
 	MemoryContextSwitchTo(old);
 	rows.ngroups = r->table.nitems;
@@ -807,7 +820,7 @@ add_empty_groups(GpucolRegroup *r)
 }
 
 GpucolRegroup *
-gpucol_regroup_run(GpucolExec *exec, const GpucolGroupPlan *plan)
+gpucol_regroup_run(GpucolExec *exec, const GpucolGroupPlan *plan, uint32 wanted)
 {
 	GpucolResult result;
 	GpucolStatus status = gpucol_run_next(exec, &result);
@@ -816,6 +829,7 @@ gpucol_regroup_run(GpucolExec *exec, const GpucolGroupPlan *plan)
 	if (status != GPUCOL_OK && status != GPUCOL_END)
 		return NULL;
 	r = create(exec, plan);
+	r->wanted = r->feed != NULL ? wanted : 0;
 	open_program(r);
 	if (!join_all(r, status, &result))
 		return NULL;

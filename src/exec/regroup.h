@@ -17,9 +17,10 @@ typedef struct GpucolRegroup GpucolRegroup;
 /*
  * Run `exec` to its end and join its groups as `plan` says; in the current memory
  * context, which must outlive the run.  NULL where the node must fall back
- * (exec->fallback is set then).
+ * (exec->fallback is set then).  Where rows are fed and `wanted` is not 0, only the first
+ * so many groups that come are made.
  */
-extern GpucolRegroup *gpucol_regroup_run(GpucolExec *exec, const GpucolGroupPlan *plan);
+extern GpucolRegroup *gpucol_regroup_run(GpucolExec *exec, const GpucolGroupPlan *plan, uint32 wanted);
 
 /*
  * The next group: values of its keys, results of its aggregates (allocated in the

@@ -54,6 +54,7 @@
 #include "planner/key_values.h"
 #include "planner/path_agg.h"
 #include "planner/path_join.h"
+#include "planner/path_topn.h"
 #include "plan/parts.h"
 #include "planner/planner.h"
 #include "planner/subquery.h"
@@ -632,6 +633,23 @@ prefer_to_rows(Path *path, List *others)
 	}
 }
 
+/*
+ * LIMIT without ORDER BY right above groups: so many are wanted, whichever they are, as
+ * GpucolFirstPrivate.  Of rows that are fed those of other groups are dropped.
+ */
+static List *
+any_groups(const Grouping *g)
+{
+	const Query *parse = g->root->parse;
+	int			limit = gpucol_topn_limit(parse);
+
+	if (!g->plan.feeding || limit == 0 || !gpucol_enable_topk || g->group_clause == NIL ||
+		g->grouping_sets != NIL || parse->havingQual != NULL || parse->sortClause != NIL ||
+		parse->distinctClause != NIL || parse->hasWindowFuncs || parse->hasTargetSRFs)
+		return NIL;
+	return list_make5(makeInteger(limit), makeInteger(0), NIL, NIL, NIL);
+}
+
 /* Build and add the path. */
 static bool
 add_path_agg(Grouping *g, RelOptInfo *output_rel)
@@ -666,7 +684,7 @@ add_path_agg(Grouping *g, RelOptInfo *output_rel)
 	path->custom_private = lappend(path->custom_private, g->functions);
 	path->custom_private = lappend(path->custom_private, parts_private(g));
 	path->custom_private = lappend(path->custom_private, g->pipe);
-	path->custom_private = lappend(path->custom_private, NIL);
+	path->custom_private = lappend(path->custom_private, any_groups(g));
 	path->custom_private = lappend(path->custom_private, makeInteger(g->plan.feeding));
 	path->custom_private = lappend(path->custom_private, g->tests);
 	gpucol_cost_agg(g->root, rel, &path->path, g->lower->ncolumns,

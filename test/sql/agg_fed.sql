@@ -154,6 +154,31 @@ SELECT differ(q) FROM unnest(ARRAY['SELECT b, sum(DISTINCT id), avg(DISTINCT id)
 SET gpucol.memory_limit = '2MB';
 SELECT differ('SELECT b, sum(DISTINCT id), avg(DISTINCT id) FROM many GROUP BY b');
 RESET gpucol.memory_limit;
+-- LIMIT without ORDER BY: any groups, which are whole; none where HAVING, DISTINCT, windows or sets come between
+CREATE FUNCTION any_groups(query text, few text, OUT groups bigint, OUT wrong bigint, OUT node text) LANGUAGE plpgsql AS $$
+DECLARE
+	line text;
+BEGIN
+	SET LOCAL gpucol.pushdown = require;
+	EXECUTE 'CREATE TEMP TABLE chosen AS SELECT x::text AS t FROM (' || query || ' ' || few || ') x';
+	FOR line IN EXECUTE 'EXPLAIN (COSTS OFF) ' || query || ' ' || few LOOP
+		IF line ~ 'fed by rows|First Groups|First By' THEN
+			node := concat_ws(', ', node, trim(line));
+		END IF;
+	END LOOP;
+	SET LOCAL gpucol.pushdown = forbid;
+	EXECUTE 'SELECT count(*), (SELECT count(*) FROM (SELECT t FROM chosen EXCEPT ALL SELECT x::text FROM (' || query || ') x) w) FROM chosen' INTO groups, wrong;
+	SET LOCAL gpucol.pushdown = allow;
+	DROP TABLE chosen;
+END $$;
+SELECT q, few, a.* FROM unnest(ARRAY['SELECT k, string_agg(t, '','' ORDER BY id), count(*), sum(DISTINCT b), percentile_disc(0.5) WITHIN GROUP (ORDER BY c) FROM packed GROUP BY k',
+	'SELECT array_agg(id ORDER BY id), t FROM packed WHERE id > 40 AND upper(t) <> ''KEY 7'' GROUP BY t, yes', 'SELECT array_agg(b ORDER BY id) FROM packed WHERE id < 0 GROUP BY k',
+	'SELECT upper(t), count(DISTINCT (k, b)), string_agg(DISTINCT t, '','') FILTER (WHERE b > 500) FROM packed GROUP BY upper(t)', 'SELECT 1, jsonb_agg(id ORDER BY id) FROM packed GROUP BY 1']) q,
+	unnest(ARRAY['LIMIT 3', 'LIMIT 2 OFFSET 5', 'LIMIT 100000', 'LIMIT ALL OFFSET 3']) few, any_groups(q, few) a;
+SELECT q, few, a.* FROM (VALUES ('SELECT k, string_agg(t, '','' ORDER BY id) FROM packed GROUP BY k HAVING count(t) > 216', 'LIMIT 9'), ('SELECT DISTINCT count(*) - count(*), string_agg(DISTINCT (k / 100)::text, '''') FROM packed WHERE id < 4000 GROUP BY k', 'LIMIT 2'),
+	('SELECT k, string_agg(t, '','' ORDER BY id), count(*) OVER () FROM packed GROUP BY k', 'LIMIT 2'), ('SELECT unnest(array_agg(id ORDER BY id) FILTER (WHERE k > 5)), k FROM packed GROUP BY k', 'LIMIT 4'),
+	('SELECT k, yes, array_agg(id ORDER BY id) FROM packed GROUP BY ROLLUP (k, yes)', 'LIMIT 40')) v(q, few), any_groups(q, few) a;
+DROP FUNCTION any_groups(text, text);
 DROP OWNED BY agg_fed_user;
 DROP ROLE agg_fed_user;
 DROP SCHEMA agg_fed CASCADE;
