@@ -1,4 +1,4 @@
-"""olap.py TREE [ssb|tpch|hits|mining ...]: whole queries, parts `olap` and `mining` of `make bench`.
+"""olap.py TREE [ssb|tpch|tpcds|hits|mining ...]: whole queries, parts `olap` and `mining` of `make bench`.
 
 The statements of test/olap over gpucol tables (by the CPU engine, and by the device where that
 is asked for), heap tables and (where python3 can import it) DuckDB: first every answer is
@@ -11,6 +11,7 @@ differs.
 import concurrent.futures
 import glob
 import importlib.util
+import json
 import math
 import os
 import re
@@ -37,6 +38,7 @@ LOADERS = int(os.environ.get("GPUCOL_BENCH_LOADERS", 1))
 TPCHGEN = os.environ.get("GPUCOL_BENCH_TPCHGEN", f"{TREE}/build/venv/bin/tpchgen-cli")
 TABLES = {"ssb": ["dates", "customer", "supplier", "part", "lineorder"],
           "tpch": ["region", "nation", "supplier", "part", "partsupp", "customer", "orders", "lineitem"],
+          "tpcds": re.findall(r"^CREATE TABLE (\w+)", open(f"{TREE}/test/olap/tpcds_tables.sql", encoding="utf-8").read(), re.M),
           "hits": ["hits"],
           "mining": ["points", "centres", "documents", "views", "samples", "matrix", "baskets", "readings",
                      "streets", "turns", "weathers", "actors"]}
@@ -54,6 +56,10 @@ def file(name):
 
 def queries(benchmark):
     """(name, statement) of a benchmark's queries."""
+    if benchmark == "tpcds":
+        with open(f"{DIRECTORY}/tpcds/queries.json", encoding="utf-8") as source:
+            return [(str(name), sql.strip().rstrip(";")) for name, sql in json.load(source)
+                    if not ONLY or str(name) in ONLY]
     found = re.findall(r"^-- (\S+)\n((?:select|with)\b.*?);\n", file(f"{benchmark}_queries"), re.S | re.M)
     return [(name, sql.replace("0.0001", f"{0.0001 / SCALE:.10f}") if name == "11" else sql)
             for name, sql in found if not ONLY or name in ONLY]
@@ -81,6 +87,40 @@ def tpchgen():
         return None
     return folder
 
+
+# Rows of TPC-DS as CSV and its queries, made by an extension of DuckDB that PyPI has for this version.
+TPCDS = """
+import json, sys, duckdb, duckdb_extension_tpcds
+scale, folder = float(sys.argv[1]), sys.argv[2]
+place = duckdb_extension_tpcds.__path__[0]
+connection = duckdb.connect(config={"allow_unsigned_extensions": "true"})
+connection.execute(f"LOAD '{place}/extensions/v{duckdb.__version__}/tpcds.duckdb_extension'")
+connection.execute(f"CALL dsdgen(sf = {scale})")
+for table, in connection.execute("SHOW TABLES").fetchall():
+    connection.execute(f"COPY {table} TO '{folder}/{table}.csv' (FORMAT csv, HEADER)")
+with open(f"{folder}/queries.json", "w") as out:
+    json.dump(connection.execute("SELECT query_nr, query FROM tpcds_queries()").fetchall(), out)
+"""
+TPCDS_VERSION = "1.5.5"
+
+
+def tpcds():
+    """Folder with the rows and queries of TPC-DS, made in a private environment, or None."""
+    environment, folder = f"{TREE}/build/venv-tpcds", f"{DIRECTORY}/tpcds"
+    try:
+        if not os.path.exists(f"{environment}/bin/python"):
+            subprocess.run([sys.executable, "-m", "venv", environment], check=True, capture_output=True)
+            subprocess.run([f"{environment}/bin/pip", "install", "-q", f"duckdb=={TPCDS_VERSION}",
+                            f"duckdb-extension-tpcds=={TPCDS_VERSION}"], check=True, capture_output=True)
+        subprocess.run([f"{environment}/bin/python", "-c", TPCDS, f"{SCALE:g}", folder], check=True, capture_output=True)
+    except (OSError, subprocess.CalledProcessError) as error:
+        say(f"TPC-DS: skipped, its generator of PyPI cannot be installed or run here ({error})")
+        return None
+    return folder
+
+
+# What makes the rows of a benchmark outside of PostgreSQL.
+MAKERS = {"tpch": tpchgen, "tpcds": tpcds}
 
 # What the rows of a benchmark are drawn with.
 DRAWN = {"ssb": ["draw", "nations"], "hits": ["draw", "hits_words"], "mining": ["draw"]}
@@ -115,8 +155,8 @@ def load(benchmark):
     for method in METHODS:
         psql(f"CREATE SCHEMA {method}_{benchmark}")
         psql(file(f"{benchmark}_tables"), schema(method, benchmark))
-    if benchmark == "tpch":
-        if tpchgen() is None:
+    if benchmark in MAKERS:
+        if MAKERS[benchmark]() is None:
             return None
         copy(benchmark, folder)
     else:
