@@ -581,6 +581,14 @@ next_joined(GpucolAggExecState *state)
 	return found ? ExecStoreVirtualTuple(slot) : slot;
 }
 
+/* How many groups are wanted, whichever they are; 0: all, or the first by an order. */
+static uint32
+any_groups(const List *wanted)
+{
+	return wanted == NIL || list_nth(wanted, GPUCOL_FIRST_PRIVATE_PLACES) != NIL ? 0 :
+		intVal(list_nth(wanted, GPUCOL_FIRST_PRIVATE_LIMIT));
+}
+
 /*
  * Start the run, which says whether the engine's groups have to be joined; if so,
  * join them.
@@ -593,8 +601,7 @@ start_groups(GpucolAggExecState *state)
 
 	if (status == GPUCOL_OK && state->grouping.regroup)
 	{
-		state->regroup = gpucol_regroup_run(&state->exec, &state->grouping, state->wanted == NIL ? 0 :
-											 intVal(list_nth(state->wanted, GPUCOL_FIRST_PRIVATE_LIMIT)));
+		state->regroup = gpucol_regroup_run(&state->exec, &state->grouping, any_groups(state->wanted));
 		if (state->regroup == NULL)
 			status = GPUCOL_UNSUPPORTED;
 	}

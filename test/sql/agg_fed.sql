@@ -178,6 +178,9 @@ SELECT q, few, a.* FROM unnest(ARRAY['SELECT k, string_agg(t, '','' ORDER BY id)
 SELECT q, few, a.* FROM (VALUES ('SELECT k, string_agg(t, '','' ORDER BY id) FROM packed GROUP BY k HAVING count(t) > 216', 'LIMIT 9'), ('SELECT DISTINCT count(*) - count(*), string_agg(DISTINCT (k / 100)::text, '''') FROM packed WHERE id < 4000 GROUP BY k', 'LIMIT 2'),
 	('SELECT k, string_agg(t, '','' ORDER BY id), count(*) OVER () FROM packed GROUP BY k', 'LIMIT 2'), ('SELECT unnest(array_agg(id ORDER BY id) FILTER (WHERE k > 5)), k FROM packed GROUP BY k', 'LIMIT 4'),
 	('SELECT k, yes, array_agg(id ORDER BY id) FROM packed GROUP BY ROLLUP (k, yes)', 'LIMIT 40')) v(q, few), any_groups(q, few) a;
+-- with ORDER BY the first ones, not any
+SELECT q, differ(q) FROM unnest(ARRAY['SELECT k, count(*), string_agg(t, '','' ORDER BY id) FROM packed WHERE id > 5 GROUP BY k ORDER BY 2 DESC, 1 LIMIT 3', 'SELECT k, sum(DISTINCT b), array_agg(id ORDER BY id) FROM packed GROUP BY k ORDER BY k DESC NULLS LAST LIMIT 2 OFFSET 1',
+	'SELECT k, max(d), array_agg(DISTINCT b) FROM packed GROUP BY k ORDER BY max(d), k LIMIT 2']) q;
 DROP FUNCTION any_groups(text, text);
 DROP OWNED BY agg_fed_user;
 DROP ROLE agg_fed_user;
