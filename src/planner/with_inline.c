@@ -67,7 +67,7 @@ has_free_choice(Node *node, void *context)
 
 /* Is column `attno` one whose value a row has before it is grouped, in every branch? */
 static bool
-is_restrictable(const Query *query, const Node *branch, AttrNumber attno)
+is_restrictable(const Query *query, Node *branch, AttrNumber attno)
 {
 	const TargetEntry *tle;
 
