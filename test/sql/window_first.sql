@@ -11,15 +11,10 @@ SET search_path = window_first, public;
 \i :include
 \set include :srcdir /include/joined_rows.psql
 \i :include
+\set include :srcdir /include/points.psql
+\i :include
 \set ECHO all
 
-CREATE TABLE p (id int, g int, x float8, y numeric(8,2), t timestamp, s text, b bool, r real, n bigint) USING gpucol;
-INSERT INTO p SELECT i, i % 50, CASE WHEN i % 11 = 0 THEN NULL WHEN i % 13 = 0 THEN 'NaN' WHEN i % 17 = 0 THEN '-0' WHEN i % 19 = 0 THEN 'infinity'
-	ELSE (i * 7919 % 1000) / 10.0 END, (i * 31 % 977) / 7.0, timestamp '2024-01-01' + i % 100 * interval '1 hour', 's' || i % 30, i % 3 = 0, i % 77,
-	i * 123456789::bigint FROM generate_series(1, 3000) i;
-CREATE TABLE c (k int, g int, x float8, y numeric(8,2), t timestamp, s text, b bool, r real, n bigint) USING gpucol;
-INSERT INTO c SELECT i, i % 7, CASE WHEN i % 5 = 0 THEN NULL WHEN i % 6 = 0 THEN 'NaN' WHEN i % 4 = 0 THEN 0 ELSE i * 3.7 END, i * 1.25,
-	timestamp '2024-01-02' + i * interval '1 hour', 's' || i, i % 2 = 0, i, i FROM generate_series(1, 45) i;
 CREATE TABLE u (a int, b int) USING gpucol;
 INSERT INTO u SELECT i % 3000 + 1, i FROM generate_series(1, 9000) i;
 CREATE TABLE e (k int, x float8) USING gpucol;
