@@ -507,7 +507,6 @@ rewrite_aggregate(const Aggref *agg, Rewriting *rewriting)
 {
 	Aggref		unfiltered = *agg;
 	Aggref	   *result;
-
 	bool		asked = rewriting->asked;
 
 	unfiltered.aggfilter = NULL;

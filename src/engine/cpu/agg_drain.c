@@ -105,11 +105,13 @@ set_room(GpucolRun *run)
 	uint64_t	bytes = sizeof(uint64_t) * run->agg.group_words + BYTES_PER_ITEM;
 	uint64_t	keyed = items_of(run->agg.keyed, run->agg.nkeyed);
 	uint64_t	left = gpucol_budget_left(&run->mem.budget);
-	uint64_t	most = left / 4 / bytes / nworkers;
+	bool		begun = run->agg.keyed != NULL;
+	uint64_t	share = !begun && nworkers <= FEW_THREADS ? left / 5 * 2 : left / 4;
+	uint64_t	most = share / bytes / nworkers;
 	uint64_t	room = CACHED_BYTES / bytes;
 
-	if (run->agg.keyed == NULL)
-		room = most = nworkers <= FEW_THREADS ? left / 5 * 2 / bytes / nworkers : most;
+	if (!begun)
+		room = most;
 	else if (run->agg.appends || run->agg.disjoint)
 		room = (keyed > LOCAL_ITEMS ? keyed : LOCAL_ITEMS) / nworkers;
 	else if (keyed * nworkers <= LOCAL_ITEMS && room < LOCAL_ITEMS / nworkers)
