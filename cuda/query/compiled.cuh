@@ -25,6 +25,9 @@ public:
 
 	bool		on_trial() const { return on_trial_; }
 
+	/* Will this answer be compared with another's? */
+	bool		compared() const { return on_trial_ || !trial_.empty(); }
+
 	/* The function of a kernel if it may be used, else NULL. */
 	const void *use(const JitHandle &kernel);
 

@@ -9,11 +9,10 @@
 
 #include <algorithm>
 
-#include <cub/device/device_select.cuh>
-#include <thrust/iterator/counting_iterator.h>
-
 #include "cuda/jit/jit_reduce.cuh"
 #include "cuda/query/bounds.cuh"
+#include "cuda/query/group_choice.cuh"
+#include "cuda/query/result_choice.cuh"
 #include "cuda/scan/reduce.cuh"
 #include "cuda/scan/reduce_partition.cuh"
 
@@ -28,19 +27,6 @@ static const size_t FORMED_BYTES = (size_t) 3 << 19;
 
 /* Most words of a group. */
 static const int MAX_GROUP_WORDS = 16;
-
-/* Groups of a dense table that have rows. */
-struct HasRows
-{
-	const unsigned long long *table;
-	uint32_t	nwords;
-
-	__device__ bool
-	operator()(uint32_t group) const
-	{
-		return table[(size_t) group * nwords] != 0;
-	}
-};
 
 /* The keys' digits; false where no dense table suits. */
 bool
@@ -136,7 +122,30 @@ DenseGroups::spare_partitions(GpucolPartitionPlan *partitions)
 }
 
 /*
- * Run the kernels and find the groups that have rows.  Where there is pinned memory for
+ * The numbers of the groups that are wanted; *found on the device is how many.  Parts of a
+ * request deliver all that they have: what a group comes to is known in the end.
+ */
+uint32_t *
+DenseGroups::choose(uint32_t *list, uint32_t *found)
+{
+	const GpucolFirst *first = c_.task.deal.alone() ? c_.task.run.first() : NULL;
+	WantedGroups wanted = {plan_.table, plan_.nwords, form_, {}};
+	Scratch    &scratch = c_.device.scratch();
+	cudaStream_t stream = c_.device.stream();
+
+	if (first != NULL)
+		wanted.first = *first;
+	gpucol_groups_choose(wanted, plan_.ngroups, list, found, scratch, stream);
+
+	/* whether memory suffices for more is chance, and answers of two kernels are compared */
+	if (first == NULL || first->k == 0 || first->nkeys == 0 || c_.compiled.compared() ||
+		!gpucol_group_key_orders(c_.task.run.program(), first->keys[0]))
+		return list;
+	return gpucol_groups_narrow(wanted, list, c_.device.download(found, 1)[0], found, scratch, stream);
+}
+
+/*
+ * Run the kernels and find the groups that are wanted.  Where there is pinned memory for
  * it the result is formed there at once: the host need not know how many groups there
  * are before.
  */
@@ -151,22 +160,12 @@ DenseGroups::compute(Partial *result)
 	uint32_t   *found = list + plan_.ngroups;
 	uint32_t   *counted = (uint32_t *) device.lane().stage(sizeof(uint32_t));
 	FormTask	task = {};
-	size_t		bytes = 0;
-	void	   *temp,
-			   *scratch = NULL;
+	void	   *scratch = NULL;
 	cudaEvent_t begun,
 				grouped;
 
 	plan_.table = device.scratch().array<unsigned long long>(plan_.ngroups * plan_.nwords, "the groups");
-
-	HasRows		has_rows = {plan_.table, plan_.nwords};
-	thrust::counting_iterator<uint32_t> first(0);
-
-	device_check(cub::DeviceSelect::If(NULL, bytes, first, list, found, (int) plan_.ngroups, has_rows,
-									   stream), "select");
-	temp = device.scratch().allocate(bytes, "the groups");
 	form_ = group_form();
-	ids_ = list;
 	task.room = find_room(&task.out);
 	if (counted != NULL)
 		*counted = 0;
@@ -181,8 +180,7 @@ DenseGroups::compute(Partial *result)
 	device_check(kernel ? gpucol_reduce_compiled(kernel, plan_, stream) :
 				 scratch ? gpucol_reduce_partitioned(plan_, partitions, scratch, stream) :
 				 gpucol_reduce_groups(plan_, stream), "group");
-	device_check(cub::DeviceSelect::If(temp, bytes, first, list, found, (int) plan_.ngroups, has_rows,
-									   stream), "select");
+	ids_ = list = choose(list, found);
 	grouped = device.mark();
 	if (task.room > 0)
 	{

@@ -34,6 +34,7 @@ private:
 	GroupForm	group_form();
 	const void *compiled();
 	void	   *spare_partitions(GpucolPartitionPlan *partitions);
+	uint32_t   *choose(uint32_t *list, uint32_t *found);
 	size_t		find_room(char **device);
 	void		compute(Partial *result);
 	void		form_in_pieces(Partial *result);
@@ -43,7 +44,7 @@ private:
 	const PlainColumns columns_;
 	GpucolReducePlan plan_ = {};
 	GroupForm	form_ = {};
-	uint32_t	n_ = 0;			/* groups that have rows */
+	uint32_t	n_ = 0;			/* groups that are wanted */
 	const uint32_t *ids_ = NULL;	/* [n], on the device */
 	char	   *formed_ = NULL; /* in pinned memory: the result, if it had room there */
 	bool		in_slab_ = false;	/* that is where the client finds it */

@@ -5,9 +5,7 @@
  *
  *-------------------------------------------------------------------------
  */
-#include "cuda/query/group_form.cuh"
-
-#include "cuda/query/plain_columns.cuh"
+#include "cuda/query/group_values.cuh"
 
 /* Launch of the kernel that forms it. */
 static const int FORM_BLOCKS = 264;
@@ -28,22 +26,12 @@ gpucol_groups_lay_out(GroupForm *form, uint32_t n)
 	form->size = form->states + (size_t) n * form->naggs * sizeof(GpucolAggState);
 }
 
-/* The offset of a key in its group's number, and whether that is NULL's. */
-__device__ static uint32_t
-key_offset(const KeyForm &key, uint32_t id, bool *null)
-{
-	uint32_t	offset = id / key.stride % key.card;
-
-	*null = key.nullable && offset == key.card - 1;
-	return offset;
-}
-
 /* Word i of a key's values. */
 __device__ static uint64_t
 value_word(const KeyForm &key, const uint32_t *ids, size_t i)
 {
 	bool		null;
-	uint32_t	offset = key_offset(key, ids[i / key.width], &null);
+	uint32_t	offset = group_key_offset(key, ids[i / key.width], &null);
 	int64_t		x = null ? 0 : key.base + offset;
 
 	return (uint64_t) (i % key.width == 0 ? x : x >> 63);
@@ -59,7 +47,7 @@ null_word(const KeyForm &key, const uint32_t *ids, size_t i, uint32_t n)
 	{
 		bool		null;
 
-		key_offset(key, ids[i + j], &null);
+		group_key_offset(key, ids[i + j], &null);
 		word |= (uint64_t) null << (8 * j);
 	}
 	return word;
@@ -76,11 +64,7 @@ state_word(const StateForm &f, const unsigned long long *words, uint32_t w)
 	}			u;
 	uint64_t	x = 0;
 
-	u.state = f.ops == 0 ? gpucol_plain_state(f.op, f.cls, words[0], words[0], 0, 0, 0, 0) :
-		gpucol_plain_state(f.op, f.cls, words[0], words[f.count],
-						   f.ops & GPUCOL_REDUCE_SUM ? words[f.sum] : 0,
-						   f.ops & GPUCOL_REDUCE_MIN ? words[f.min] : 0,
-						   f.ops & GPUCOL_REDUCE_MAX ? words[f.max] : 0, f.base);
+	u.state = group_state(f, words);
 #pragma unroll
 	for (uint32_t i = 0; i < STATE_WORDS; i++)
 		x = w == i ? u.words[i] : x;

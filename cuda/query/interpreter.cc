@@ -116,11 +116,42 @@ Interpreter::upload_host_tests()
 	plan.host_size = c_.device.upload(host_size);
 }
 
-Interpreter::Interpreter(PartContext &c) : c_(c), probes_(c)
+/*
+ * A program of more registers than kernels have: others for the plan, which compiled kernels
+ * do not know.
+ */
+void
+Interpreter::narrow(Instrs *all)
+{
+	std::vector<RegisterRead> reads = {{plan.filter_end, &plan.filter}};
+	std::vector<uint16_t> last = program_.keys;
+
+	for (const GpucolAgg &agg : c_.program.aggs())
+	{
+		last.push_back(agg.arg);
+		last.push_back(agg.filter);
+	}
+	for (uint32_t p = 0; p < plan.nprobes; p++)
+	{
+		GpucolDeviceProbe &probe = plan.probes[p];
+
+		for (int k = 0; k < probe.nkeys; k++)
+			reads.push_back({probe.keys_end, &plan.probe_keys[probe.first_key + k].reg});
+		reads.push_back({probe.residual_end, &probe.residual});
+		reads.push_back({probe.filter_end, &probe.filter});
+	}
+	if (!registers_.narrow(all, plan.filter_start, reads, last, GPUCOL_MAX_REGS))
+		throw unsupported("the expressions need more registers than the device has");
+	narrowed_ = true;
+}
+
+Interpreter::Interpreter(PartContext &c) : c_(c), probes_(c), registers_(c.program.classes().copy())
 {
 	std::vector<GpucolInstr> instrs = c.program.instrs().copy();
 	ProgramArray<GpucolConst> consts = c.program.consts();
 	const GpucolProgram &head = c.program.head();
+	std::vector<uint16_t> keys;
+	Instrs		all;
 
 	for (GpucolInstr &in : instrs)
 	{
@@ -142,24 +173,35 @@ Interpreter::Interpreter(PartContext &c) : c_(c), probes_(c)
 	plan.scan = c.scan.scan;
 	plan.prefetched = read_of_most(sections, head.ncolumns);
 	probes_.describe(sections, &plan);
-	plan.instrs = c.device.upload(lay_out(instrs, sections, &plan));
-	plan.consts = c.device.upload(consts.copy());
-	plan.columns = c.device.upload(c.program.columns().copy());
-	plan.keys = c.device.upload(program_.keys);
-	plan.classes = c.device.upload(program_.classes);
-	upload_host_tests();
 	plan.filter = head.filter;
 	plan.nkeys = head.nkeys;
+	all = lay_out(instrs, sections, &plan);
+	if (head.nregs > GPUCOL_MAX_REGS)
+		narrow(&all);
+	keys = program_.keys;
+	for (uint16_t &key : keys)
+		key = kernel_reg(key);
+	plan.instrs = c.device.upload(all);
+	plan.consts = c.device.upload(consts.copy());
+	plan.columns = c.device.upload(c.program.columns().copy());
+	plan.keys = c.device.upload(keys);
+	plan.classes = c.device.upload(narrowed_ ? registers_.classes() : program_.classes);
+	upload_host_tests();
 	plan.error = c.device.upload(std::vector<unsigned long long>(1, ~0ull));
 }
 
 void
-Interpreter::set_accumulators(const std::vector<GpucolAcc> &accs, int nwords)
+Interpreter::set_accumulators(std::vector<GpucolAcc> accs, int nwords)
 {
 	plan.naccs = accs.size();
 	plan.nwords = nwords;
-	plan.accs = c_.device.upload(accs);
 	program_.accs = accs;
+	for (GpucolAcc &acc : accs)
+	{
+		acc.arg = kernel_reg(acc.arg);
+		acc.filter = kernel_reg(acc.filter);
+	}
+	plan.accs = c_.device.upload(accs);
 	program_.nwords = nwords;
 }
 
@@ -172,7 +214,7 @@ Interpreter::set_outputs(uint64_t n, const char *what)
 	plan.rows = scratch.array<unsigned long long>(n, what);
 	for (size_t k = 0; k < c_.program.keys().size(); k++)
 	{
-		GpucolInterpOutput o = {c_.program.keys()[k], (uint16_t) c_.program.key_class(k), 0, NULL, NULL};
+		GpucolInterpOutput o = {kernel_reg(c_.program.keys()[k]), (uint16_t) c_.program.key_class(k), 0, NULL, NULL};
 
 		o.values = scratch.array<unsigned long long>(n * c_.program.key_width(k), what);
 		o.nulls = scratch.array<uint8_t>(n, what);
@@ -187,7 +229,7 @@ Interpreter::set_outputs(uint64_t n, const char *what)
 void
 Interpreter::run(InterpMode mode)
 {
-	const void *compiled = c_.jit_allowed() ? c_.compiled.use(gpucol_jit_interp(mode, program_)) : NULL;
+	const void *compiled = c_.jit_allowed() && !narrowed_ ? c_.compiled.use(gpucol_jit_interp(mode, program_)) : NULL;
 
 	if (plan.nprobes > 0)
 		make_room(gpucol_interp_warps(mode, plan, compiled));

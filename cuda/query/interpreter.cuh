@@ -14,6 +14,7 @@
 #include "cuda/jit/jit_interp.cuh"
 #include "cuda/query/part_context.cuh"
 #include "cuda/query/probes.cuh"
+#include "cuda/query/registers.cuh"
 #include "cuda/scan/interp.cuh"
 
 class Interpreter
@@ -27,7 +28,7 @@ public:
 	GpucolInterpPlan plan = {};
 
 	/* What it aggregates into: so many words a group.  Scales may be changed by a second call. */
-	void		set_accumulators(const std::vector<GpucolAcc> &accs, int nwords);
+	void		set_accumulators(std::vector<GpucolAcc> accs, int nwords);
 
 	/* Make room for the outputs of n rows, `what` in messages; into plan and returned. */
 	std::vector<GpucolInterpOutput> set_outputs(uint64_t n, const char *what);
@@ -44,12 +45,16 @@ public:
 
 private:
 	void		prepare_loads(const GpucolInstr &in) const;
+	void		narrow(Instrs *all);
+	uint16_t	kernel_reg(uint16_t reg) const { return narrowed_ ? registers_.in_the_end(reg) : reg; }
 	void		upload_host_tests();
 	void		make_room(size_t warps);
 
 	PartContext &c_;
 	Probes		probes_;
 	JitProgram	program_;
+	RegisterMap registers_;
+	bool		narrowed_ = false;	/* the plan's registers are other ones than the program's */
 	size_t		warps_ = 0;		/* that plan.memory has room for */
 };
 

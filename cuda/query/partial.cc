@@ -15,7 +15,7 @@
 #include <cstring>
 
 #include "cuda/base/device.cuh"
-#include "cuda/query/program_view.cuh"
+#include "cuda/query/result_layout.cuh"
 #include "kernel/agg_state.h"
 
 /* 113 bits of mantissa: what long double is where there is no type of that name (ARM). */
@@ -81,64 +81,12 @@ gpucol_partial_obstacle(const GpucolProgram *p)
 	return NULL;
 }
 
-static size_t
-padded(size_t n)
-{
-	return (n + 7) / 8 * 8;
-}
-
-/* The arrays of a result. */
-struct Layout
-{
-	struct Column
-	{
-		int			width;		/* words of 8 bytes a row */
-		size_t		values;		/* offsets in the data */
-		size_t		nulls;
-	};
-	std::vector<Column> columns;
-	size_t		rows = 0;		/* SCAN: offset of the row numbers */
-	size_t		states = 0;		/* AGG */
-	size_t		size = 0;
-
-	Layout(const GpucolProgram *p, uint64_t n)
-	{
-		if (p->kind == GPUCOL_PROGRAM_SCAN)
-			size += n * 8;
-		for (int k = 0; k < p->nkeys; k++)
-		{
-			Column		c = {ProgramView(p).key_width(k), size, 0};
-
-			size += n * 8 * c.width;
-			c.nulls = size;
-			size += padded(n);
-			columns.push_back(c);
-		}
-		states = size;
-		if (p->kind == GPUCOL_PROGRAM_AGG)
-			size += n * p->naggs * sizeof(GpucolAggState);
-	}
-};
-
-/* Copy row `from` of a result to row `to` of another. */
-static void
-copy_row(const Layout &lf, const char *from, uint64_t i, const Layout &lt, char *to, uint64_t j)
-{
-	for (size_t k = 0; k < lf.columns.size(); k++)
-	{
-		size_t		w = 8 * lf.columns[k].width;
-
-		memcpy(to + lt.columns[k].values + j * w, from + lf.columns[k].values + i * w, w);
-		to[lt.columns[k].nulls + j] = from[lf.columns[k].nulls + i];
-	}
-}
-
 /* Copy row `from` of a SCAN's result to row `to` of another. */
 static void
-copy_scan_row(const Layout &lf, const char *from, uint64_t i, const Layout &lt, char *to, uint64_t j)
+copy_scan_row(const ResultLayout &lf, const char *from, uint64_t i, const ResultLayout &lt, char *to, uint64_t j)
 {
 	memcpy(to + lt.rows + j * 8, from + lf.rows + i * 8, 8);
-	copy_row(lf, from, i, lt, to, j);
+	gpucol_result_copy_row(lf, from, i, lt, to, j);
 }
 
 /* Rows of both, in the order of the table. */
@@ -146,7 +94,7 @@ static void
 merge_rows(const GpucolProgram *p, Partial *whole, Partial *part)
 {
 	uint64_t	n = whole->nrows + part->nrows;
-	Layout		a(p, whole->nrows),
+	ResultLayout a(p, whole->nrows),
 				b(p, part->nrows),
 				c(p, n);
 	std::vector<char> data(c.size);
@@ -205,11 +153,11 @@ public:
 	}
 
 	static uint64_t
-	hash(const Layout &l, const char *data, uint64_t row)
+	hash(const ResultLayout &l, const char *data, uint64_t row)
 	{
 		uint64_t	h = 0x9e3779b97f4a7c15ull;
 
-		for (const Layout::Column &c : l.columns)
+		for (const ResultLayout::Column &c : l.columns)
 			if (data[c.nulls + row])
 				h = (h ^ 1) * 0xbf58476d1ce4e5b9ull;
 			else
@@ -226,7 +174,7 @@ public:
 
 	/* The place of the group that row i of `from` is in, or a free one. */
 	uint64_t *
-	find(const Layout &l, const char *data, const Layout &lf, const char *from, uint64_t i)
+	find(const ResultLayout &l, const char *data, const ResultLayout &lf, const char *from, uint64_t i)
 	{
 		for (uint64_t at = hash(lf, from, i);; at++)
 		{
@@ -241,11 +189,11 @@ private:
 	std::vector<uint64_t> slots_;	/* number + 1 */
 
 	static bool
-	equal(const Layout &l, const char *data, uint64_t j, const Layout &lf, const char *from, uint64_t i)
+	equal(const ResultLayout &l, const char *data, uint64_t j, const ResultLayout &lf, const char *from, uint64_t i)
 	{
 		for (size_t k = 0; k < l.columns.size(); k++)
 		{
-			const Layout::Column &a = l.columns[k],
+			const ResultLayout::Column &a = l.columns[k],
 					   &b = lf.columns[k];
 			size_t		w = 8 * a.width;
 
@@ -263,7 +211,7 @@ merge_groups(const GpucolProgram *p, Partial *whole, Partial *part)
 {
 	uint64_t	space = whole->nrows + part->nrows;
 	uint64_t	n = whole->nrows;
-	Layout		a(p, whole->nrows),
+	ResultLayout a(p, whole->nrows),
 				b(p, part->nrows),
 				room(p, space);
 	ProgramArray<GpucolAgg> aggs = ProgramView(p).aggs();
@@ -274,7 +222,7 @@ merge_groups(const GpucolProgram *p, Partial *whole, Partial *part)
 
 	for (uint64_t i = 0; i < n; i++)
 	{
-		copy_row(a, whole->data.data(), i, room, keys.data(), i);
+		gpucol_result_copy_row(a, whole->data.data(), i, room, keys.data(), i);
 		*index.find(room, keys.data(), a, whole->data.data(), i) = i + 1;
 	}
 	memcpy(states.data(), whole->data.data() + a.states, n * p->naggs * sizeof(GpucolAggState));
@@ -287,7 +235,7 @@ merge_groups(const GpucolProgram *p, Partial *whole, Partial *part)
 		if (!old)
 		{
 			*slot = g + 1;
-			copy_row(b, part->data.data(), i, room, keys.data(), g);
+			gpucol_result_copy_row(b, part->data.data(), i, room, keys.data(), g);
 			memset(&states[g * p->naggs], 0, p->naggs * sizeof(GpucolAggState));
 		}
 		for (int k = 0; k < p->naggs; k++)
@@ -301,7 +249,7 @@ merge_groups(const GpucolProgram *p, Partial *whole, Partial *part)
 	}
 
 	/* close the gaps that groups in both left */
-	Layout		c(p, n);
+	ResultLayout c(p, n);
 	std::vector<char> data(c.size);
 
 	for (size_t k = 0; k < c.columns.size(); k++)
@@ -360,7 +308,7 @@ void
 gpucol_partial_finish(const GpucolProgram *p, Partial *whole)
 {
 	ProgramArray<GpucolAgg> aggs = ProgramView(p).aggs();
-	Layout		l(p, whole->nrows);
+	ResultLayout l(p, whole->nrows);
 
 	if (whole->floats.empty())
 		return;

@@ -16,6 +16,9 @@ static const int MOST_POWER = 64;
 /* Digits after the point that a column of mantissas can have. */
 static const int MOST_SCALE = 18;
 
+/* Registers of a program; of these the device has GPUCOL_MAX_REGS at a time (registers.cuh). */
+static const int MOST_REGS = 1024;
+
 /* Columns of a table that is built. */
 static const int MOST_BUILT = 64;
 
@@ -36,8 +39,8 @@ public:
 
 private:
 	const GpucolProgram *p;
-	bool		written_[GPUCOL_MAX_REGS] = {};	/* so far */
-	int			at_[GPUCOL_MAX_REGS] = {};	/* by which instruction */
+	bool		written_[MOST_REGS] = {};	/* so far */
+	int			at_[MOST_REGS] = {};	/* by which instruction */
 
 	template <class T> const T *array(uint32_t offset) const
 	{
@@ -84,6 +87,8 @@ check_head(const GpucolProgram *p, size_t size, uint32_t ncolumns)
 	if (p->nprobes > GPUCOL_WIRE_MAX_PROBES || p->nprobe_keys > GPUCOL_MAX_PROBE_KEYS ||
 		p->npayloads > GPUCOL_MAX_PAYLOADS)
 		throw Failure{GPUCOL_UNSUPPORTED, "more joins, or columns of joined tables, than the device takes"};
+	if (p->nregs > MOST_REGS)
+		throw Failure{GPUCOL_UNSUPPORTED, "the expressions need more registers than the device has"};
 	if (!inside(p, p->columns, p->ncolumns, sizeof(GpucolProgramColumn), 4) ||
 		!inside(p, p->consts, p->nconsts, sizeof(GpucolConst), 8) ||
 		!inside(p, p->ranges, p->nranges, sizeof(GpucolRange), 4) ||
@@ -101,8 +106,6 @@ check_head(const GpucolProgram *p, size_t size, uint32_t ncolumns)
 		throw malformed("keys of a table to be built");
 	if (p->kind == GPUCOL_PROGRAM_BUILD && p->nkeys > MOST_BUILT)
 		throw Failure{GPUCOL_UNSUPPORTED, "a table of more columns than the device takes"};
-	if (p->nregs > GPUCOL_MAX_REGS)
-		throw Failure{GPUCOL_UNSUPPORTED, "the expressions need more registers than the device has"};
 }
 
 void
@@ -538,4 +541,54 @@ gpucol_shape_check(const GpucolProgram *p, const GpucolRowShape *shape)
 	for (uint32_t i = 0; ranked && i < shape->nrankings; i++)
 		if (!ranking_fits(p, shape, i))
 			throw malformed("ranking");
+}
+
+/* Is there something of a group to be looked at by these numbers? */
+static bool
+first_fits(const GpucolProgram *p, int by, int number)
+{
+	const GpucolAgg *agg = GPUCOL_PROGRAM_ARRAY(p, const GpucolAgg, aggs) + number;
+
+	if (by == GPUCOL_FIRST_KEY)
+		return number < p->nkeys;
+	if (number >= p->naggs)
+		return false;
+	switch (by)
+	{
+		case GPUCOL_FIRST_COUNT:
+			return true;
+		case GPUCOL_FIRST_DISTINCT:
+			return agg->op == GPUCOL_AGG_COUNT_DISTINCT;
+		case GPUCOL_FIRST_VALUE:
+			return agg->cls != GPUCOL_CLASS_S && (agg->op == GPUCOL_AGG_MIN || agg->op == GPUCOL_AGG_MAX ||
+												  agg->op == GPUCOL_AGG_BOOL_AND || agg->op == GPUCOL_AGG_BOOL_OR ||
+												  agg->op == GPUCOL_AGG_BIT_XOR);
+		case GPUCOL_FIRST_SUM:
+		case GPUCOL_FIRST_AVERAGE:
+			return agg->op == GPUCOL_AGG_SUM || agg->op == GPUCOL_AGG_SUMSQ;
+		default:
+			return false;
+	}
+}
+
+/* Is a byte from the wire true or false? */
+static bool
+is_bool(const bool *b)
+{
+	return *(const uint8_t *) b <= 1;
+}
+
+void
+gpucol_first_check(const GpucolProgram *p, const GpucolFirst *first)
+{
+	if (p->kind != GPUCOL_PROGRAM_AGG || first->ntests < 0 || first->ntests > GPUCOL_FIRST_MAX_TESTS ||
+		first->nkeys < 0 || first->nkeys > GPUCOL_FIRST_MAX_KEYS || first->k < 0 || !is_bool(&first->all_ties))
+		throw malformed("which groups are wanted");
+	for (int t = 0; t < first->ntests; t++)
+		if (!first_fits(p, first->tests[t].by, first->tests[t].number))
+			throw malformed("condition on groups");
+	for (int k = 0; k < first->nkeys; k++)
+		if (!first_fits(p, first->keys[k].by, first->keys[k].number) ||
+			!is_bool(&first->keys[k].descending) || !is_bool(&first->keys[k].nulls_first))
+			throw malformed("order of groups");
 }

@@ -19,6 +19,7 @@
 #include <cstdint>
 
 #include "cuda/base/failure.h"
+#include "kernel/first.h"
 #include "kernel/program.h"
 #include "kernel/shape.h"
 
@@ -56,5 +57,8 @@ extern void gpucol_program_check(const GpucolProgram *program, size_t size, uint
 
 /* Check what becomes of the rows of a program that has been checked; throws likewise. */
 extern void gpucol_shape_check(const GpucolProgram *program, const GpucolRowShape *shape);
+
+/* Check which of its groups are wanted; throws likewise. */
+extern void gpucol_first_check(const GpucolProgram *program, const GpucolFirst *first);
 
 #endif

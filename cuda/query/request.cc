@@ -11,6 +11,7 @@
 #include <cstdio>
 
 #include "cuda/query/part_compute.cuh"
+#include "cuda/query/result_choice.cuh"
 
 Request::Request(const char *payload, size_t length, SegmentLists &lists, const Client &client)
 	: run_(payload, length, lists),
@@ -105,6 +106,8 @@ Request::answer(GpucolWireResult *result, std::vector<char> *data)
 	if (prefetch())
 		return;
 	gpucol_partial_finish(run_.program(), &whole);
+	if (run_.first() != NULL)
+		gpucol_result_choose(run_.program(), *run_.first(), &whole);
 	if (run_.head().result_limit > 0 && whole.size() > run_.head().result_limit)
 		throw Failure{GPUCOL_OUT_OF_MEMORY, "the result is larger than the query's memory limit"};
 	result->nsegments = whole.nsegments;

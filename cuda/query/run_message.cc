@@ -16,6 +16,8 @@ RunMessage::RunMessage(const char *payload, size_t length, SegmentLists &lists)
 {
 	size_t		program_words;
 	size_t		shape_size;
+	size_t		first_size;
+	size_t		known;
 
 	if (length < sizeof(head_))
 		throw malformed("too short");
@@ -24,17 +26,22 @@ RunMessage::RunMessage(const char *payload, size_t length, SegmentLists &lists)
 	length -= sizeof(head_);
 	program_words = ((size_t) head_.program_size + 7) / 8;
 	shape_size = has(GPUCOL_WIRE_RUN_SHAPE) ? sizeof(GpucolRowShape) : 0;
+	first_size = has(GPUCOL_WIRE_RUN_FIRST) ? sizeof(GpucolFirst) : 0;
+	known = program_words * 8 + shape_size + first_size;
 	if (head_.nsegments > GPUCOL_WIRE_MAX_SEGMENTS || head_.ncolumns > 1600 || head_.flags > GPUCOL_WIRE_RUN_FLAGS ||
 		head_.table >= GPUCOL_WIRE_TABLES ||
-		length < program_words * 8 + shape_size)
+		length < known)
 		throw malformed("lengths do not add up");
 	program_.resize(program_words);
 	memcpy(program_.data(), payload, program_words * 8);
 	memcpy(&shape_, payload + program_words * 8, shape_size);
+	memcpy((void *) &first_, payload + program_words * 8 + shape_size, first_size);
 	gpucol_program_check(program(), head_.program_size, head_.ncolumns);
 	if (shape() != NULL)
 		gpucol_shape_check(program(), shape());
-	take_list(payload + program_words * 8 + shape_size, length - program_words * 8 - shape_size, lists);
+	if (first() != NULL)
+		gpucol_first_check(program(), first());
+	take_list(payload + known, length - known, lists);
 }
 
 /* The segments in a RUN's payload, checked. */

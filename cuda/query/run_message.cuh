@@ -2,7 +2,7 @@
  *
  * run_message.cuh
  *	  What a RUN says (src/service/protocol.h), checked: the program, what becomes of
- *	  its rows, and the segments.
+ *	  its rows, which groups are wanted, and the segments.
  *
  * Everything in a message is checked before it is used: a client is trusted
  * with its data (only the server's own user reaches the socket) but not to be
@@ -23,6 +23,7 @@
 
 #include "cuda/base/cache.cuh"
 #include "cuda/query/prepared.cuh"
+#include "kernel/first.h"
 #include "kernel/program.h"
 #include "kernel/shape.h"
 #include "service/protocol.h"
@@ -74,6 +75,8 @@ public:
 
 	/* What becomes of the rows of a SCAN; NULL: they are wanted as they are. */
 	const GpucolRowShape *shape() const { return has(GPUCOL_WIRE_RUN_SHAPE) ? &shape_ : NULL; }
+	/* Which groups of an AGG are wanted; NULL: all. */
+	const GpucolFirst *first() const { return has(GPUCOL_WIRE_RUN_FIRST) ? &first_ : NULL; }
 	SegmentList &list() const { return *list_; }
 	const GpucolWireSegment &segment(uint32_t s) const { return list_->segments[s]; }
 	const GpucolWireColumnChunk &chunk(uint32_t s,
@@ -97,6 +100,7 @@ private:
 	GpucolWireRun head_;
 	std::vector<uint64_t> program_;
 	GpucolRowShape shape_;
+	GpucolFirst first_;
 	std::shared_ptr<SegmentList> list_;
 };
 

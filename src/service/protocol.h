@@ -65,12 +65,13 @@
 
 #include <stdint.h>
 
+#include "kernel/first.h"
 #include "kernel/program.h"
 #include "kernel/recursion.h"
 #include "kernel/shape.h"
 
 #define GPUCOL_WIRE_MAGIC		0x44475047	/* "GPGD" */
-#define GPUCOL_WIRE_VERSION		17
+#define GPUCOL_WIRE_VERSION		18
 #define GPUCOL_WIRE_SOCKET		"gpucol_gpud.sock"	/* in the data directory */
 #define GPUCOL_WIRE_MAX_PAYLOAD (64u << 20)
 #define GPUCOL_WIRE_INLINE		(32u << 10)
@@ -150,7 +151,8 @@ typedef struct GpucolWireSlab
 
 /*
  * Followed by the program (padded to 8 bytes), a GpucolRowShape where the flag says
- * that rows do not leave as they are, and, unless a list is named,
+ * that rows do not leave as they are, a GpucolFirst where the flag says that not all groups
+ * are wanted (the daemon may leave out others), and, unless a list is named,
  * GpucolWireSegment[nsegments] and GpucolWireColumnChunk[nsegments][ncolumns].
  */
 typedef struct GpucolWireRun
@@ -191,7 +193,8 @@ typedef struct GpucolWireColumnChunk
 #define GPUCOL_WIRE_RUN_SHAPE		4	/* a GpucolRowShape follows the program */
 #define GPUCOL_WIRE_RUN_KEEP		8	/* remember the segments as a list */
 #define GPUCOL_WIRE_RUN_LIST		16	/* the segments are those of a list */
-#define GPUCOL_WIRE_RUN_FLAGS		31	/* all of them */
+#define GPUCOL_WIRE_RUN_FIRST		32	/* a GpucolFirst follows program and shape */
+#define GPUCOL_WIRE_RUN_FLAGS		63	/* all of them */
 
 typedef struct GpucolWireSegment
 {

@@ -173,7 +173,7 @@ test_heads()
 	wrong("not a program", [] (Program &p) { p.head.nhost = GPUCOL_WIRE_MAX_HOST + 1; });
 	wrong("kind of program", [] (Program &p) { p.head.kind = 99; });
 	wrong("more registers", [] (Program &p) {
-		p.head.nregs = GPUCOL_MAX_REGS + 1;
+		p.head.nregs = 1025;
 		p.head.reg_classes = 0;	/* there is room */
 	});
 	wrong("program arrays", [] (Program &p) { p.head.filter = 14; });
@@ -447,6 +447,72 @@ test_shapes()
 	wrong_shape("ranking", RANKED, [] (Shape &s, Head &) { s.rankings[0].ranking = GPUCOL_RANK_PT_K; });
 }
 
+/* Why groups that are wanted of the program are not believed; "" where they are. */
+static std::string
+first_reason(const std::function<void(GpucolFirst &, GpucolProgram &)> &change)
+{
+	Program		program;
+	GpucolFirst first;
+
+	memset((void *) &first, 0, sizeof(first));
+	first.ntests = first.nkeys = 1;
+	first.k = 3;
+	first.tests[0] = {GPUCOL_FIRST_COUNT, 0, 2, INT64_MAX};
+	first.keys[0] = {GPUCOL_FIRST_KEY, 0, true, false};
+	change(first, program.head);
+	try
+	{
+		gpucol_first_check(&program.head, &first);
+	}
+	catch (const Failure &f)
+	{
+		return f.reason;
+	}
+	return "";
+}
+
+static void
+wrong_first(const char *why, const std::function<void(GpucolFirst &, GpucolProgram &)> &change)
+{
+	std::string got = first_reason(change);
+
+	CHECK(std::string(why) + ", not \"" + got + "\"", got.find(why) != std::string::npos);
+}
+
+static void
+test_first()
+{
+	typedef GpucolFirst First;
+	typedef GpucolProgram Head;
+
+	CHECK("first groups: " + first_reason([] (First &, Head &) {}), first_reason([] (First &, Head &) {}).empty());
+	wrong_first("which groups", [] (First &, Head &p) { p.kind = GPUCOL_PROGRAM_SCAN; });
+	wrong_first("which groups", [] (First &f, Head &) { f.ntests = -1; });
+	wrong_first("which groups", [] (First &f, Head &) { f.ntests = GPUCOL_FIRST_MAX_TESTS + 1; });
+	wrong_first("which groups", [] (First &f, Head &) { f.nkeys = -1; });
+	wrong_first("which groups", [] (First &f, Head &) { f.nkeys = GPUCOL_FIRST_MAX_KEYS + 1; });
+	wrong_first("which groups", [] (First &f, Head &) { f.k = -1; });
+	wrong_first("which groups", [] (First &f, Head &) { memset((void *) &f.all_ties, 2, 1); });
+	wrong_first("condition", [] (First &f, Head &) { f.tests[0].by = 0; });
+	wrong_first("condition", [] (First &f, Head &) { f.tests[0].by = GPUCOL_FIRST_AVERAGE + 1; });
+	wrong_first("condition", [] (First &f, Head &p) { f.tests[0].number = p.naggs; });
+	wrong_first("condition", [] (First &f, Head &) { f.tests[0].number = UINT16_MAX; });
+	wrong_first("order", [] (First &f, Head &p) { f.keys[0].number = p.nkeys; });
+	wrong_first("order", [] (First &f, Head &) { memset((void *) &f.keys[0].descending, 7, 1); });
+	wrong_first("order", [] (First &f, Head &) { memset((void *) &f.keys[0].nulls_first, 7, 1); });
+
+	/* what an aggregate has nothing of */
+	for (uint16_t by : {GPUCOL_FIRST_DISTINCT, GPUCOL_FIRST_VALUE, GPUCOL_FIRST_SUM, GPUCOL_FIRST_AVERAGE})
+	{
+		Program		program;
+		int			fits = 0;
+
+		for (uint16_t a = 0; a < program.head.naggs; a++)
+			fits += first_reason([by, a] (First &f, Head &) { f.keys[0] = {by, a, false, false}; }).empty();
+		CHECK("not of every aggregate", fits < program.head.naggs);
+	}
+}
+
 /* Whatever is changed, nothing outside of the program is looked at (the sanitizer watches). */
 static void
 test_any()
@@ -477,6 +543,7 @@ main()
 	test_registers();
 	test_probes();
 	test_shapes();
+	test_first();
 	test_any();
 	printf("program_check: %d passed, %d failed\n", passed, failed);
 	return failed > 0;

@@ -26,6 +26,7 @@
 #include "cuda/query/prepared.cc"
 #include "cuda/query/program_check.cc"
 #include "cuda/query/request.cc"
+#include "cuda/query/result_choice.cc"
 #include "cuda/query/run_message.cc"
 
 #include <set>

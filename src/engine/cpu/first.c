@@ -16,13 +16,7 @@
 #include "kernel/float_order.h"
 #include "kernel/hash.h"
 
-#define PLACE_MAX ((__int128) (~(unsigned __int128) 0 >> 1))
-#define PLACE_MIN (-PLACE_MAX - 1)
-
 #define MOST_SETTLED 400		/* groups, of 4,096 bits */
-
-/* By which the order of doubles that are averages may differ from that of PostgreSQL's. */
-#define AVERAGE_MARGIN 32
 
 /* A group of one of the tables. */
 typedef struct Candidate
@@ -134,8 +128,8 @@ agg_value(const GpucolRun *run, GpucolFirstBy by, int number, const uint64_t *st
 		*value = cls == GPUCOL_CLASS_F ? gpucol_float_order(float_sum(words)) :
 			gpucol_cpu_get128(words);
 	else
-		*value = gpucol_float_order(cls == GPUCOL_CLASS_F ? float_sum(words) / (double) count :
-									(double) ((long double) gpucol_cpu_get128(words) / (long double) count));
+		*value = cls == GPUCOL_CLASS_F ? gpucol_float_order(float_sum(words) / (double) count) :
+			gpucol_first_average(gpucol_cpu_get128(words), count);
 	return true;
 }
 
@@ -155,14 +149,13 @@ value_of(const GpucolRun *run, Candidate at, int by, int number, __int128 *value
 static bool
 meets_tests(const GpucolRun *run, Candidate at)
 {
-	__int128	value;
-
 	for (int t = 0; t < run->agg.first->ntests; t++)
 	{
 		const GpucolFirstTest *test = &run->agg.first->tests[t];
+		__int128	value = 0;
+		bool		known = value_of(run, at, test->by, test->number, &value);
 
-		if (!value_of(run, at, test->by, test->number, &value) ||
-			(value < test->lo && test->lo > INT64_MIN) || (value > test->hi && test->hi < INT64_MAX))
+		if (!gpucol_first_meets(test, known, value))
 			return false;
 	}
 	return true;
@@ -172,19 +165,18 @@ meets_tests(const GpucolRun *run, Candidate at)
 static __int128
 place_of(const First *first, Candidate at, const GpucolFirstKey *key)
 {
-	__int128	value;
+	__int128	value = 0;
+	bool		known = value_of(first->run, at, key->by, key->number, &value);
 
-	if (!value_of(first->run, at, key->by, key->number, &value))
-		return key->nulls_first ? PLACE_MAX : PLACE_MIN;
-	return key->descending ? value : -value;
+	return gpucol_first_place(key, known, value);
 }
 
 /* Is the place by a sort key only about right?  Then by how much it may differ. */
 static bool
 is_rough(const GpucolRun *run, const GpucolFirstKey *key, int *margin)
 {
-	*margin = key->by == GPUCOL_FIRST_AVERAGE ? AVERAGE_MARGIN : 0;
-	return key->by == GPUCOL_FIRST_AVERAGE ||
+	*margin = gpucol_first_margin(key);
+	return *margin > 0 ||
 		(key->by == GPUCOL_FIRST_KEY &&
 		 run->code.classes[run->code.keys[key->number]] == GPUCOL_CLASS_S);
 }
@@ -249,13 +241,6 @@ find_kth(const First *first, const GpucolFirstKey *key, uint64_t k)
 	return first->heap[0];
 }
 
-/* The least place that may be wanted where the k-th has this one. */
-GPUCOL_CPU_INLINE __int128
-least_place(__int128 kth, int margin)
-{
-	return kth > PLACE_MIN + margin && kth < PLACE_MAX ? kth - margin : kth;
-}
-
 static void
 keep(First *first, Candidate at)
 {
@@ -269,7 +254,7 @@ keep(First *first, Candidate at)
 static uint64_t
 divide(First *first, const GpucolFirstKey *key, uint64_t k, int margin)
 {
-	__int128	kth = least_place(find_kth(first, key, k), margin);
+	__int128	kth = gpucol_first_least(find_kth(first, key, k), margin);
 	uint64_t	ties = 0;
 
 	for (uint64_t i = 0; i < first->n; i++)
@@ -368,7 +353,7 @@ list_candidates(First *first)
 			if (key != NULL)
 			{
 				place = place_of(first, at, key);
-				if (taken >= k && (place < least_place(first->heap[0], margin) ||
+				if (taken >= k && (place < gpucol_first_least(first->heap[0], margin) ||
 								   (any && place == first->heap[0])))
 					continue;
 				note_place(first, k, taken++, place);

@@ -242,6 +242,7 @@ cuda_start(const GpucolProgram *program, GpucolSource *source,
 		return gpucol_gpu_refuse(why, GPUCOL_OUT_OF_MEMORY, "out of memory");
 	*handle = (GpucolRun *) run;
 	run->shape = options->shape;
+	run->first = program->kind == GPUCOL_PROGRAM_AGG ? options->first : NULL;
 	run->jit = options->jit;
 	run->in_place = options->in_place && program->kind == GPUCOL_PROGRAM_AGG;
 	gpucol_budget_open(&run->memory, options->memory_limit, options->budget);

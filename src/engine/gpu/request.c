@@ -19,16 +19,17 @@
 #define MAX_RESULT_BYTES ((uint64_t) 1 << 46)	/* so that no size overflows */
 #define SENSELESS		"the device's answer makes no sense"
 
-/* Bytes of the program and the shape in a RUN. */
+/* Bytes of the program, the shape and the first groups in a RUN. */
 static size_t
 program_size(const GpucolGpuRun *run)
 {
-	return (run->program->size + 7u) / 8 * 8 + (run->shape != NULL ? sizeof(GpucolRowShape) : 0);
+	return (run->program->size + 7u) / 8 * 8 + (run->shape != NULL ? sizeof(GpucolRowShape) : 0) +
+		(run->first != NULL ? sizeof(GpucolFirst) : 0);
 }
 
 /*
- * Write the body of a RUN: program, shape and, unless the daemon has them, the
- * segments.  NULL without memory.
+ * Write the body of a RUN: program, shape, first groups and, unless the daemon has them,
+ * the segments.  NULL without memory.
  */
 static char *
 make_body(GpucolGpuRun *run, bool listed, size_t *size)
@@ -45,7 +46,9 @@ make_body(GpucolGpuRun *run, bool listed, size_t *size)
 	memset(body, 0, at);
 	memcpy(body, p, p->size);
 	if (run->shape != NULL)
-		memcpy(body + at - sizeof(GpucolRowShape), run->shape, sizeof(GpucolRowShape));
+		memcpy(body + (p->size + 7u) / 8 * 8, run->shape, sizeof(GpucolRowShape));
+	if (run->first != NULL)
+		memcpy(body + at - sizeof(GpucolFirst), run->first, sizeof(GpucolFirst));
 	if (segments > 0)
 		memcpy(body + at, manifest->segments, segments);
 	if (chunks > 0)
@@ -254,7 +257,8 @@ understand(GpucolGpuRun *run, const char **why)
 GpucolStatus
 gpucol_gpu_request(GpucolGpuRun *run, const char **why)
 {
-	uint32_t	flags = (run->jit ? GPUCOL_WIRE_RUN_JIT : 0) | (run->shape != NULL ? GPUCOL_WIRE_RUN_SHAPE : 0);
+	uint32_t	flags = (run->jit ? GPUCOL_WIRE_RUN_JIT : 0) | (run->shape != NULL ? GPUCOL_WIRE_RUN_SHAPE : 0) |
+		(run->first != NULL ? GPUCOL_WIRE_RUN_FIRST : 0);
 	double		start = seconds();
 	double		listed_at;
 	double		asked;

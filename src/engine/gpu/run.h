@@ -73,6 +73,7 @@ typedef struct GpucolGpuRun
 	GpucolSource *source;
 	const GpucolHost *host;
 	const GpucolRowShape *shape;	/* NULL: rows as they are */
+	const GpucolFirst *first;	/* groups that are wanted; NULL: all */
 	GpucolWire *wire;
 	GpucolBytesUse *bytes;		/* [ncolumns] */
 	GpucolGpuManifest *manifest;
