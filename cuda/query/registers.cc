@@ -7,6 +7,8 @@
  */
 #include "cuda/query/registers.cuh"
 
+#include <algorithm>
+
 #include "cuda/query/program_check.h"
 
 static const size_t NONE = SIZE_MAX;
@@ -36,7 +38,7 @@ void
 RegisterMap::read(uint16_t reg, size_t at)
 {
 	if (reg != GPUCOL_NO_REG && writer_[reg] != NONE)
-		values_[writer_[reg]].read = at;
+		values_[writer_[reg]].read = std::max(values_[writer_[reg]].read, at);
 }
 
 /* Until when is the value that each instruction writes read? */

@@ -113,20 +113,26 @@ choose(const GpucolProgram *program, const GpucolFirst &first, const ResultGroup
 	std::vector<uint64_t> left,
 				chosen;
 	uint64_t	k = (uint64_t) first.k;
+	bool		any = first.k > 0 && !first.all_ties;	/* of those that tie in the end */
 
 	for (uint64_t g = 0; g < n; g++)
 		if (groups.meets(first, g))
 			left.push_back(g);
-	for (int i = 0; i < first.nkeys && k > 0 && left.size() > k && gpucol_group_key_orders(program, first.keys[i]); i++)
+	for (int i = 0; i < first.nkeys && k > 0 && left.size() > k; i++)
 	{
 		std::vector<uint64_t> before;
+		bool		orders = gpucol_group_key_orders(program, first.keys[i]);
+		bool		exact = gpucol_first_margin(&first.keys[i]) == 0;
 
+		any &= orders && exact;
+		if (!orders)
+			break;
 		k = divide(groups, first.keys[i], k, &left, &before);
 		chosen.insert(chosen.end(), before.begin(), before.end());
-		if (gpucol_first_margin(&first.keys[i]) > 0)
+		if (!exact)
 			break;
 	}
-	if (first.k > 0 && first.nkeys == 0 && !first.all_ties && left.size() > k)
+	if (any && left.size() > k)
 		left.resize(k);
 	chosen.insert(chosen.end(), left.begin(), left.end());
 	std::sort(chosen.begin(), chosen.end());

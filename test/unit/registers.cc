@@ -121,26 +121,33 @@ struct Program
 	}
 };
 
-/* What instructions come to: values of what is read between them, and then of `last`. */
+/*
+ * What instructions come to: values of what is read between them, and then of `last`; twice, as for
+ * one vector after another, the constants once.
+ */
 static std::vector<uint64_t>
 run(const std::vector<GpucolInstr> &instrs, const std::vector<size_t> &at, const std::vector<uint16_t> &between,
 	const std::vector<uint16_t> &last)
 {
 	std::map<uint16_t, uint64_t> values;
 	std::vector<uint64_t> seen;
-	size_t		next = 0;
 	auto		value = [&] (uint16_t reg) { return reg == GPUCOL_NO_REG ? 1 : values[reg]; };
 
-	for (size_t i = 0; i <= instrs.size(); i++)
+	for (int vector = 0; vector < 2; vector++)
 	{
-		for (; next < at.size() && at[next] == i; next++)
-			seen.push_back(value(between[next]));
-		if (i < instrs.size())
-			values[instrs[i].dst] = ((value(instrs[i].a) * 31 + value(instrs[i].b)) * 31 + value(instrs[i].mask)) * 31 +
-				(uint64_t) instrs[i].aux;
+		size_t		next = 0;
+
+		for (size_t i = vector == 0 ? 0 : NCONSTANTS; i <= instrs.size(); i++)
+		{
+			for (; next < at.size() && at[next] == i; next++)
+				seen.push_back(value(between[next]));
+			if (i < instrs.size())
+				values[instrs[i].dst] = (uint64_t) instrs[i].aux +
+					((value(instrs[i].a) * 31 + value(instrs[i].b)) * 31 + value(instrs[i].mask)) * 31;
+		}
+		for (uint16_t reg : last)
+			seen.push_back(value(reg));
 	}
-	for (uint16_t reg : last)
-		seen.push_back(value(reg));
 	return seen;
 }
 

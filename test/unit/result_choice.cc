@@ -229,7 +229,7 @@ bytes_of(const GpucolProgram *p, const Partial &whole, const ResultLayout &l, ui
 						p->naggs * sizeof(GpucolAggState));
 }
 
-/* Groups that have to be delivered: those of which fewer than k come before for sure. */
+/* Groups that have to be delivered: of which fewer than k come before, or tie, where any of those will do. */
 static std::multiset<std::string>
 needed(const GpucolProgram *p, const Partial &whole, const ResultLayout &l, const GpucolFirst &first, uint64_t *meeting)
 {
@@ -250,7 +250,7 @@ needed(const GpucolProgram *p, const Partial &whole, const ResultLayout &l, cons
 
 			for (int k = 0; k < first.nkeys && order == 0; k++)
 				order = compare_by(p, whole, l, first.keys[k], other, g);
-			before += order < 0;
+			before += order < 0 || (order == 0 && other != g && !first.all_ties);
 		}
 		if (first.k == 0 || (first.nkeys > 0 && before < first.k))
 			all.insert(bytes_of(p, whole, l, g));
