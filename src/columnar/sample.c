@@ -51,6 +51,9 @@
 /* Rows of a virtual block in a sample from which on whole vectors are decoded. */
 #define DENSE_ROWS		16
 
+/* Pages that a table counts at least in the plans of a serializable transaction. */
+#define SERIALIZABLE_PAGES	10
+
 /* Rows that ANALYZE is shown of all segments together, about. */
 #define ANALYZE_ROWS		60000
 
@@ -498,4 +501,11 @@ gpucol_estimate_rel_size(Relation rel, int32 *attr_widths, BlockNumber *pages,
 				heap_pages;
 		*allvisfrac = Min(*allvisfrac, 1.0);
 	}
+
+	/*
+	 * Who is SERIALIZABLE locks the whole of a table that it scans, and fails for it; so a small table
+	 * counts here as heap counts one of which nothing is known, and an index finds its rows sooner.
+	 */
+	if (IsolationIsSerializable() && !XactReadOnly && *pages > 0)
+		*pages = Max(*pages, SERIALIZABLE_PAGES);
 }

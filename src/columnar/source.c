@@ -84,6 +84,8 @@ typedef struct TableSource
 	/* the current delta batch */
 	bool		in_range;
 	bool		begun;			/* has a range been entered since the last rescan? */
+	bool		read;			/* or has it been asked for values, or for rows of the delta? */
+	uint64		counted;		/* rows of segments that have been counted since then */
 	GpucolRowBatch rows;
 	GpucolDeltaReader *delta;	/* NULL before the first */
 } TableSource;
@@ -294,6 +296,24 @@ visible_rows(const TableSource *source, const GpucolSegmentPart *part, uint32 nr
 		(uint32) pg_popcount((const char *) (source->deleted + first), (int) (n * sizeof(uint32)));
 }
 
+/* Count rows returned, as the statistics of tables and indexes alike call them. */
+static void
+count_rows(TableSource *source, uint32 nrows)
+{
+	pgstat_count_index_tuples(source->table, nrows);
+	source->counted += nrows;
+}
+
+/* A pass over the segments that asked for nothing but their descriptors and zones has returned no rows. */
+static void
+end_pass(TableSource *source)
+{
+	if (!source->read)
+		pgstat_count_index_tuples(source->table, -(PgStat_Counter) source->counted);
+	source->read = false;
+	source->counted = 0;
+}
+
 static GpucolStatus
 source_next_segment(GpucolSource *base, GpucolSegment *out)
 {
@@ -307,9 +327,7 @@ source_next_segment(GpucolSource *base, GpucolSegment *out)
 	if (source->number != part.segment && !open_segment(source, part.segment))
 		return GPUCOL_UNSUPPORTED;
 	segment = &source->scan->view->segments[part.segment];
-	/* rows returned, as the statistics of tables and indexes alike call them */
-	pgstat_count_index_tuples(source->table,
-							  visible_rows(source, &part, segment->entry.nrows));
+	count_rows(source, visible_rows(source, &part, segment->entry.nrows));
 
 	out->id = hash_bytes_extended((const unsigned char *) &segment->entry,
 								  sizeof(segment->entry), 0);
@@ -351,6 +369,7 @@ show_rows(GpucolSource *base, const GpucolSegment *segment, int slot,
 		return GPUCOL_OK;
 	if (row > place->nrows || nrows > place->nrows - row)
 		return GPUCOL_CORRUPT;
+	source->read |= stream != GPUCOL_STREAM_ZONES;
 	if (source->missing[slot] != NULL && desc == &source->missing[slot]->desc)
 	{
 		map_missing(source->missing[slot], (place->row + row) / GPUCOL_PAGE_ROWS,
@@ -449,6 +468,7 @@ source_next_delta(GpucolSource *base, GpucolDelta *out)
 	TableSource *source = (TableSource *) base;
 	MemoryContext old;
 
+	source->read = true;
 	if (source->delta == NULL && source->scan->nranges > 0)
 	{
 		old = MemoryContextSwitchTo(source->context);
@@ -476,6 +496,7 @@ source_rescan(GpucolSource *base)
 {
 	TableSource *source = (TableSource *) base;
 
+	end_pass(source);
 	/* a look at the segments alone is no scan to be counted */
 	if (source->begun)
 		heap_rescan(source->scan->delta, NULL, false, false, false, false);
@@ -514,6 +535,7 @@ source_close(GpucolSource *base)
 {
 	TableSource *source = (TableSource *) base;
 
+	end_pass(source);
 	table_endscan(&source->scan->base);
 }
 

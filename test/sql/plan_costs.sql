@@ -108,5 +108,16 @@ CREATE TABLE items USING gpucol AS SELECT i AS item, 'item ' || i AS name, 'bran
 ANALYZE sold, days, items;
 EXPLAIN (COSTS OFF) SELECT name, brand, class, avg(quantity) FROM sold JOIN days USING (day) JOIN items USING (item) WHERE year = 0 GROUP BY ROLLUP (name, brand, class);
 
+-- SERIALIZABLE: a scan locks the table, so an index finds a row of a small one, too
+CREATE TABLE accounts USING gpucol AS SELECT g AS id, 100 AS balance FROM generate_series(1, 40) g;
+CREATE UNIQUE INDEX ON accounts (id);
+ANALYZE accounts;
+SET enable_bitmapscan = off;
+BEGIN ISOLATION LEVEL SERIALIZABLE;
+EXPLAIN (COSTS OFF) SELECT balance FROM accounts WHERE id = 7;
+EXPLAIN (COSTS OFF) UPDATE accounts SET balance = 1 WHERE id = 7;
+COMMIT;
+RESET enable_bitmapscan;
+
 SET client_min_messages = error;
 DROP SCHEMA plan_costs CASCADE;
