@@ -124,6 +124,19 @@ gpucol_compat_bitmap_each(TIDBitmap *bitmap, void (*each) (ItemPointer, void *),
 #define gpucol_compat_count_update(rel)	pgstat_count_heap_update(rel, false)
 #endif
 
+/* BRIN's map of ranges; an index_insert that keeps state for the next */
+#if PG_VERSION_NUM >= 170000
+#define gpucol_compat_revmap_open(index, range)	brinRevmapInitialize(index, range)
+#define gpucol_compat_revmap_get(map, block, buffer, offset) \
+	brinGetTupleForHeapBlock(map, block, buffer, offset, NULL, BUFFER_LOCK_SHARE)
+#define gpucol_compat_insert_cleanup(index, info)	index_insert_cleanup(index, info)
+#else
+#define gpucol_compat_revmap_open(index, range)	brinRevmapInitialize(index, range, NULL)
+#define gpucol_compat_revmap_get(map, block, buffer, offset) \
+	brinGetTupleForHeapBlock(map, block, buffer, offset, NULL, BUFFER_LOCK_SHARE, NULL)
+#define gpucol_compat_insert_cleanup(index, info)	((void) 0)
+#endif
+
 /* Go to a block of a sample scan of the heap. */
 #if PG_VERSION_NUM >= 170000
 #define gpucol_compat_heap_getpage(scan, block) \

@@ -8,7 +8,9 @@
  * for 256 row numbers, which may belong to several segments.
  *
  * The block at hand is turned into the list of its visible rows, by heap's rules
- * for delta blocks and by the scan's view for virtual ones.
+ * for delta blocks and by the scan's view for virtual ones.  BRIN names pages of segments
+ * too, which stand for rows of theirs (block_ranges.h); the planner sees to it that
+ * no bitmap has rows both by their TIDs and by their pages.
  *
  * Before 18 the executor itself prefetches the blocks that a bitmap names, which
  * fails for virtual ones; an executor hook tells the nodes that scan gpucol tables
@@ -30,6 +32,7 @@
 
 #include "columnar/am.h"
 #include "columnar/bitmap.h"
+#include "columnar/block_ranges.h"
 #include "columnar/item.h"
 #include "columnar/rownum.h"
 #include "columnar/scan.h"
@@ -203,7 +206,47 @@ store_row(GpucolScan *scan, OffsetNumber offset, TupleTableSlot *slot)
 }
 
 /* ------------------------------------------------------------------------
- * Both
+ * Pages of segments
+ * ------------------------------------------------------------------------
+ */
+
+/* Enter the rows that a page of a segment stands for; false if the block is none. */
+static bool
+enter_page(GpucolScan *scan, BlockNumber block)
+{
+	uint32		ordinal;
+	int64		number = gpucol_block_find(scan->view, block, scan->unit, &ordinal);
+	const GpucolSegmentEntry *entry;
+
+	if (number < 0)
+		return false;
+	gpucol_scan_enter_segment(scan, number);
+	entry = &scan->view->segments[number].entry;
+	scan->bitmap_row = gpucol_block_first_row(entry, ordinal);
+	scan->bitmap_end = gpucol_block_first_row(entry, ordinal + 1);
+	return true;
+}
+
+/* Next visible row of the page; false at its end. */
+static bool
+next_page_row(GpucolScan *scan, TupleTableSlot *slot)
+{
+	const GpucolViewSegment *segment;
+	uint32		row = scan->bitmap_row;
+
+	while (row < scan->bitmap_end && scan->deleted != NULL && (scan->deleted[row / 32] >> (row % 32)) & 1)
+		row++;
+	scan->bitmap_row = row + 1;
+	if (row >= scan->bitmap_end)
+		return false;
+	segment = &scan->view->segments[scan->unit];
+	gpucol_scan_store(scan->reader, row, segment->xmin, slot);
+	gpucol_serial_read_packed(scan->base.rs_rd, segment->entry.first_row + row, scan->base.rs_snapshot);
+	return true;
+}
+
+/* ------------------------------------------------------------------------
+ * All
  * ------------------------------------------------------------------------
  */
 
@@ -214,11 +257,12 @@ enter_block(GpucolScan *scan, const BitmapBlock *block)
 	gpucol_scan_prepare(scan);
 	scan->bitmap_block = block->block;
 	scan->bitmap_next = scan->bitmap_nrows = 0;
+	scan->bitmap_row = scan->bitmap_end = 0;
 	if (block->block >= GPUCOL_FIRST_VIRTUAL_BLOCK)
 		enter_virtual_block(scan, block);
-	else
+	else if (block->ntuples >= 0 || !enter_page(scan, block->block))
 		enter_delta_block(scan, block);
-	return scan->bitmap_nrows > 0;
+	return scan->bitmap_nrows > 0 || scan->bitmap_row < scan->bitmap_end;
 }
 
 /* Next row of the block; false at its end. */
@@ -227,13 +271,21 @@ next_row(GpucolScan *scan, TupleTableSlot *slot)
 {
 	OffsetNumber offset;
 
-	if (scan->bitmap_next >= scan->bitmap_nrows)
-		return false;
-	offset = scan->bitmap_rows[scan->bitmap_next++];
-	if (scan->bitmap_block >= GPUCOL_FIRST_VIRTUAL_BLOCK)
-		store_row(scan, offset, slot);
+	if (scan->bitmap_row < scan->bitmap_end)
+	{
+		if (!next_page_row(scan, slot))
+			return false;
+	}
 	else
-		store_tuple(scan, offset, slot);
+	{
+		if (scan->bitmap_next >= scan->bitmap_nrows)
+			return false;
+		offset = scan->bitmap_rows[scan->bitmap_next++];
+		if (scan->bitmap_block >= GPUCOL_FIRST_VIRTUAL_BLOCK)
+			store_row(scan, offset, slot);
+		else
+			store_tuple(scan, offset, slot);
+	}
 	pgstat_count_heap_fetch(scan->base.rs_rd);
 	return true;
 }

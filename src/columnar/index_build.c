@@ -13,6 +13,8 @@
  * together with others.  One that has been folded
  * into a bitmap is dead to everyone.
  *
+ * BRIN is shown the rows in the order of blocks (block_ranges.h).
+ *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
@@ -21,7 +23,6 @@
 #include "access/htup_details.h"
 #include "access/xact.h"
 #include "catalog/index.h"
-#include "catalog/pg_am.h"
 #include "commands/progress.h"
 #include "executor/executor.h"
 #include "miscadmin.h"
@@ -33,6 +34,7 @@
 #include "utils/snapmgr.h"
 #include "utils/tuplesort.h"
 
+#include "columnar/block_ranges.h"
 #include "columnar/index_build.h"
 #include "columnar/rownum.h"
 #include "columnar/scan.h"
@@ -47,6 +49,7 @@ struct GpucolIndexBuild
 	GpucolScan *scan;
 	TransactionId oldest_xmin;	/* valid with SnapshotAny only */
 	bool		anyvisible;
+	bool		by_block;		/* the index summarises blocks */
 	EState	   *estate;
 	ExprContext *econtext;
 	ExprState  *predicate;
@@ -76,6 +79,7 @@ begin_state(BuildState *state, Relation table, Relation index, IndexInfo *info)
 	state->table = table;
 	state->index = index;
 	state->info = info;
+	state->by_block = gpucol_block_ranges_has(index);
 	state->estate = CreateExecutorState();
 	state->econtext = GetPerTupleExprContext(state->estate);
 	state->slot = table_slot_create(table, NULL);
@@ -152,6 +156,24 @@ root_tid(BuildState *state, ItemPointer tid)
 								 ItemPointerGetBlockNumber(tid), offset,
 								 RelationGetRelationName(state->table))));
 	ItemPointerSetOffsetNumber(tid, state->roots[offset - 1]);
+}
+
+/*
+ * The TID under which the segment row in the slot is indexed: its own, or in an index that
+ * summarises blocks a place in the block that stands for it.
+ */
+static void
+segment_tid(const BuildState *state, ItemPointer tid)
+{
+	const GpucolViewSegment *segment;
+	uint64		row = gpucol_tid_row(&state->slot->tts_tid);
+
+	*tid = state->slot->tts_tid;
+	if (!state->by_block)
+		return;
+	segment = &state->scan->view->segments[state->scan->unit];
+	ItemPointerSet(tid, gpucol_block_of_row(&segment->entry, (uint32) (row - segment->entry.first_row)),
+				   FirstOffsetNumber);
 }
 
 /* ------------------------------------------------------------------------
@@ -320,11 +342,84 @@ build_row(BuildState *state, Snapshot snapshot, IndexBuildCallback callback,
 		return;
 	if (!form_values(state))
 		return;
-	if (is_segment_row)
-		tid = state->slot->tts_tid;
-	else
+	if (!is_segment_row)
 		root_tid(state, &tid);
+	else
+		segment_tid(state, &tid);
 	callback(state->index, &tid, state->values, state->isnull, alive, callback_state);
+}
+
+/* Index the rows that the scan has yet to come to. */
+static void
+build_rows(BuildState *state, Snapshot snapshot, IndexBuildCallback callback, void *callback_state)
+{
+	while (table_scan_getnextslot(&state->scan->base, ForwardScanDirection, state->slot))
+	{
+		CHECK_FOR_INTERRUPTS();
+		build_row(state, snapshot, callback, callback_state);
+	}
+}
+
+/* Index the rows that a page of a segment stands for. */
+static void
+build_page(BuildState *state, Snapshot snapshot, int64 number, uint32 page, IndexBuildCallback callback,
+		   void *callback_state)
+{
+	GpucolScan *scan = state->scan;
+	const GpucolViewSegment *segment = &scan->view->segments[number];
+	uint32		end = gpucol_block_first_row(&segment->entry, page + 1);
+
+	gpucol_scan_enter_segment(scan, number);
+	for (uint32 row = gpucol_block_first_row(&segment->entry, page); row < end; row++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		/* rows that a snapshot does not see; SnapshotAny sees all, which build_row judges */
+		if (bit_is_set(scan->deleted, row))
+			continue;
+		scan->row = row;
+		gpucol_scan_store(scan->reader, row, segment->xmin, state->slot);
+		build_row(state, snapshot, callback, callback_state);
+	}
+}
+
+/*
+ * Index the rows of some blocks in the order of these, in which BRIN builds its summaries.
+ * Pages of the delta that are known to hold nothing are read, too: somebody may be filling them.
+ */
+static void
+build_blocks(BuildState *state, Snapshot snapshot, BlockNumber start, BlockNumber nblocks,
+			 IndexBuildCallback callback, void *callback_state)
+{
+	GpucolScan *scan = state->scan;
+	BlockNumber end = ((HeapScanDesc) scan->delta)->rs_nblocks;
+	const GpucolBlockRange *gap;
+	const GpucolBlockRange *last;
+	int64		number = -1;
+	uint32		ngaps;
+
+	if (nblocks != InvalidBlockNumber && start < end)
+		end = start + Min(nblocks, end - start);
+	gpucol_scan_prepare(scan);
+	gap = gpucol_view_delta_ranges(scan->view, end, MaxBlockNumber, &ngaps);
+	last = gap + ngaps;
+	for (BlockNumber block = start; block < end;)
+	{
+		while (gap < last && gap->start + gap->nblocks <= block)
+			gap++;
+		if (gap < last && gap->start <= block)
+		{
+			gpucol_scan_enter_blocks(scan, block, gap->start + gap->nblocks - block);
+			build_rows(state, snapshot, callback, callback_state);
+			block = gap->start + gap->nblocks;
+		}
+		else
+		{
+			uint32		page;
+
+			number = gpucol_block_find(scan->view, block++, number, &page);
+			build_page(state, snapshot, number, page, callback, callback_state);
+		}
+	}
 }
 
 double
@@ -339,15 +434,13 @@ gpucol_index_build_range_scan(Relation table, Relation index, IndexInfo *info,
 	Snapshot	snapshot;
 	bool		registered = false;
 
-	if (index->rd_rel->relam == BRIN_AM_OID || start_block != 0 ||
-		nblocks != InvalidBlockNumber)
+	if (!gpucol_block_ranges_has(index) && (start_block != 0 || nblocks != InvalidBlockNumber))
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 				 errmsg("index \"%s\" cannot be built on table \"%s\"",
 						RelationGetRelationName(index),
 						RelationGetRelationName(table)),
-				 errdetail("Indexes of block ranges do not work on packed segments, whose rows have no block of their own."),
-				 errhint("Segments keep the minimum and maximum of each column themselves.")));
+				 errdetail("Of access methods that ask for ranges of blocks only BRIN works on packed segments.")));
 
 	begin_state(&state, table, index, info);
 	state.anyvisible = anyvisible;
@@ -370,11 +463,10 @@ gpucol_index_build_range_scan(Relation table, Relation index, IndexInfo *info,
 		pgstat_progress_update_param(PROGRESS_SCAN_BLOCKS_TOTAL,
 									 RelationGetNumberOfBlocks(table));
 
-	while (table_scan_getnextslot(sscan, ForwardScanDirection, state.slot))
-	{
-		CHECK_FOR_INTERRUPTS();
-		build_row(&state, snapshot, callback, callback_state);
-	}
+	if (state.by_block && sscan->rs_parallel == NULL)
+		build_blocks(&state, snapshot, start_block, nblocks, callback, callback_state);
+	else
+		build_rows(&state, snapshot, callback, callback_state);
 
 	if (progress)
 		pgstat_progress_update_param(PROGRESS_SCAN_BLOCKS_DONE,
@@ -503,11 +595,14 @@ static void
 validate_row(GpucolIndexBuild *state, ItemPointer tid, bool has_entry, void *arg)
 {
 	ValidateIndexState *validate = arg;
+	ItemPointerData place = *tid;
 
 	validate->htups += 1;
 	if (has_entry || !form_values(state))
 		return;
-	index_insert(state->index, state->values, state->isnull, tid, state->table,
+	if (gpucol_tid_is_virtual(tid))
+		segment_tid(state, &place);
+	index_insert(state->index, state->values, state->isnull, &place, state->table,
 				 state->info->ii_Unique ? UNIQUE_CHECK_YES : UNIQUE_CHECK_NO,
 				 false, state->info);
 	validate->tups_inserted += 1;

@@ -15,6 +15,7 @@
 #include "executor/executor.h"
 #include "utils/relcache.h"
 
+#include "columnar/block_ranges.h"
 #include "columnar/new_entries.h"
 
 void
@@ -34,7 +35,8 @@ gpucol_new_entries_begin(GpucolNewEntries *all, Relation table)
 		Relation	index = index_open(lfirst_oid(lc), RowExclusiveLock);
 		IndexInfo  *info;
 
-		if (!index->rd_index->indisready)
+		/* the rows of a complete segment are covered in those that summarise blocks */
+		if (!index->rd_index->indisready || gpucol_block_ranges_has(index))
 		{
 			index_close(index, RowExclusiveLock);
 			continue;

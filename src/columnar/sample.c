@@ -4,7 +4,7 @@
  *	  ANALYZE, TABLESAMPLE and size estimates.
  *
  * ANALYZE samples blocks of the main fork and extrapolates from the rows that it
- * finds on them, so the rows of a segment are dealt evenly to the segment's pages.
+ * finds on them, so the rows of a segment are dealt evenly to the segment's pages (block_ranges.h).
  * A page may stand for thousands of rows; then one in k is shown and the rest only
  * counted.  Which ones, a hash of their numbers decides: of rows that lie together and
  * share a value, as the lines of an order do, an even pace would never show two, and
@@ -40,6 +40,7 @@
 #include "utils/snapmgr.h"
 #include "utils/timestamp.h"
 
+#include "columnar/block_ranges.h"
 #include "columnar/sample.h"
 #include "columnar/scan.h"
 #include "columnar/slot.h"
@@ -61,30 +62,6 @@
  * ANALYZE
  * ------------------------------------------------------------------------
  */
-
-/* The segment that occupies a block, and the block's number in it; or -1. */
-static int64
-find_block(const GpucolView *view, BlockNumber block, uint32 *ordinal)
-{
-	for (uint32 i = 0; i < view->nsegments; i++)
-	{
-		const GpucolSegmentEntry *entry = &view->segments[i].entry;
-
-		*ordinal = 0;
-		for (uint32 j = 0; j < entry->nextents; j++)
-		{
-			const GpucolExtent *extent = &entry->extents[j];
-
-			if (block >= extent->start && block - extent->start < extent->npages)
-			{
-				*ordinal += block - extent->start;
-				return i;
-			}
-			*ordinal += extent->npages;
-		}
-	}
-	return -1;
-}
 
 /* Rows that one shown row stands for. */
 static uint64
@@ -119,15 +96,15 @@ gpucol_analyze_next_block(TableScanDesc sscan, GPUCOL_COMPAT_ANALYZE_BLOCK)
 		scan->sample_step = analyze_step(scan->view);
 	if (!GPUCOL_COMPAT_ANALYZE_NEXT(scan->delta, &block))
 		return false;
-	number = find_block(scan->view, block, &ordinal);
+	number = gpucol_block_find(scan->view, block, -1, &ordinal);
 	scan->sample_virtual = number >= 0;
 	if (!scan->sample_virtual)
 		return GPUCOL_COMPAT_ANALYZE_HEAP(scan->delta, block);
 	GPUCOL_COMPAT_ANALYZE_SKIP(scan->delta);
 	gpucol_scan_enter_segment(scan, number);
 	entry = &scan->view->segments[number].entry;
-	scan->sample_row = (uint64) entry->nrows * ordinal / entry->npages;
-	scan->sample_end = (uint64) entry->nrows * (ordinal + 1) / entry->npages;
+	scan->sample_row = gpucol_block_first_row(entry, ordinal);
+	scan->sample_end = gpucol_block_first_row(entry, ordinal + 1);
 	return true;
 }
 
@@ -272,7 +249,7 @@ gpucol_sample_next_block(TableScanDesc sscan, struct SampleScanState *state)
 	scan->sample_row = scan->sample_end = 0;
 	if (block >= heap->rs_nblocks)
 		enter_virtual_block(scan, block - heap->rs_nblocks);
-	else if (find_block(scan->view, block, &ordinal) < 0)
+	else if (gpucol_block_find(scan->view, block, -1, &ordinal) < 0)
 	{
 		gpucol_compat_heap_getpage(scan->delta, block);
 		heap->rs_inited = true;

@@ -156,6 +156,7 @@ gpucol_scan_rescan(TableScanDesc sscan, struct ScanKeyData *key, bool set_params
 	scan->direction = NoMovementScanDirection;
 	scan->tid_range = false;
 	scan->bitmap_next = scan->bitmap_nrows = 0;
+	scan->bitmap_row = scan->bitmap_end = 0;
 }
 
 /* Parts of a segment of so many rows. */
@@ -257,6 +258,18 @@ gpucol_scan_begin_delta(Relation rel, Snapshot snapshot)
 	gpucol_scan_prepare(scan);
 	scan->unit = (int64) scan->view->nsegments - 1;
 	return sscan;
+}
+
+void
+gpucol_scan_enter_blocks(GpucolScan *scan, BlockNumber start, BlockNumber nblocks)
+{
+	scan->ranges = MemoryContextAlloc(scan->context, sizeof(GpucolBlockRange));
+	scan->ranges[0].start = start;
+	scan->ranges[0].nblocks = nblocks;
+	scan->nranges = 1;
+	scan->unit = (int64) scan->view->nsegments - 1;
+	scan->in_unit = false;
+	scan->direction = NoMovementScanDirection;
 }
 
 double

@@ -89,6 +89,8 @@ typedef struct GpucolScan
 	int			bitmap_next;
 	int			bitmap_nrows;
 	OffsetNumber bitmap_rows[MaxHeapTuplesPerPage];
+	uint32		bitmap_row;		/* of a page of the entered segment: rows left */
+	uint32		bitmap_end;
 } GpucolScan;
 
 /* Read the directory for the scan if that has not been done. */
@@ -106,6 +108,9 @@ extern TableScanDesc gpucol_scan_begin_delta(Relation rel, Snapshot snapshot);
 
 /* The share of its blocks that such a scan has read when it comes to this one: 0 to 1. */
 extern double gpucol_scan_delta_share(TableScanDesc sscan, BlockNumber block);
+
+/* Have the next rows be those of some blocks, of which no segment has any. */
+extern void gpucol_scan_enter_blocks(GpucolScan *scan, BlockNumber start, BlockNumber nblocks);
 
 /* Make a segment of the view the scan's unit: its deletions and its reader. */
 extern void gpucol_scan_enter_segment(GpucolScan *scan, int64 number);

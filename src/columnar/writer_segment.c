@@ -25,6 +25,7 @@
 #include "storage/predicate.h"
 #include "utils/memutils.h"
 
+#include "columnar/block_ranges.h"
 #include "columnar/page.h"
 #include "columnar/segment.h"
 #include "columnar/space.h"
@@ -212,6 +213,9 @@ gpucol_writer_close_segment(GpucolWriter *writer, Relation table)
 	gpucol_buffer_held(writer, table);
 	write_pages(writer, table);
 	complete_entry(writer, table);
+	/* entries that are put elsewhere are a rewritten table's, whose indexes are built later */
+	if (writer->diverted == NULL)
+		gpucol_block_ranges_cover(table, &writer->entry);
 	pgstat_count_heap_insert(table, writer->nrows);
 
 	writer->open = false;

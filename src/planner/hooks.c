@@ -118,6 +118,7 @@ gpucol_set_rel_pathlist(PlannerInfo *root, RelOptInfo *rel, Index rti,
 		return;
 	if (gpucol_engine_choice != GPUCOL_ENGINE_CPU && gpucol_planner_disabled() == NULL)
 		gpucol_wire_announce();		/* the daemon wakes while we plan */
+	gpucol_path_bitmap_unmix(root, rel);
 	gpucol_path_scan_add(root, rel, rte);
 	gpucol_path_join_add_base(root, rel);
 }

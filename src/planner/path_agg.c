@@ -811,7 +811,7 @@ open_grouping(Grouping *g, PlannerInfo *root, RelOptInfo *rel)
 		return decline(g, "TABLESAMPLE");
 	if (!bms_is_empty(rel->lateral_relids))
 		return decline(g, "it refers to other tables laterally");
-	reason = gpucol_path_scan_serializable(rel);
+	reason = gpucol_path_scan_left_to_index(rel);
 	return reason == NULL || decline(g, reason);
 }
 

@@ -98,18 +98,12 @@ count_columns(RelOptInfo *rel, Bitmapset *attnos)
 	return n;
 }
 
-/*
- * Does an index find the rows of a table sooner than a sequential scan?  Who is SERIALIZABLE and writes
- * leaves them to it: it locks the rows and pages that it reads, an engine all of the table, and others that
- * write to this would fail.
- */
-const char *
-gpucol_path_scan_serializable(const RelOptInfo *rel)
+/* Does an index find the rows of a table sooner than a sequential scan, as costs are set? */
+static bool
+index_is_sooner(const RelOptInfo *rel)
 {
 	ListCell   *lc;
 
-	if (!IsolationIsSerializable() || XactReadOnly || gpucol_pushdown == GPUCOL_PUSHDOWN_REQUIRE)
-		return NULL;
 	foreach(lc, rel->pathlist)
 	{
 		const Path *path = lfirst(lc);
@@ -118,12 +112,31 @@ gpucol_path_scan_serializable(const RelOptInfo *rel)
 		if (path->param_info != NULL)
 			continue;
 		if (path->pathtype == T_SeqScan)
-			return NULL;
+			return false;
 		if (path->pathtype == T_BitmapHeapScan ||
 			(IsA(path, IndexPath) && ((const IndexPath *) path)->indexclauses != NIL))
-			return "SERIALIZABLE: an index finds the rows, and locks these alone";
+			return true;
 	}
-	return NULL;
+	return false;
+}
+
+/*
+ * Why a table's rows are left to an index that finds them sooner than a sequential scan; or NULL.
+ *
+ * Who is SERIALIZABLE and writes locks the rows and pages that an index reads, but all of a table that
+ * an engine reads, and others that write to this would fail.  Who turns sequential scans off wants the
+ * index; an engine's scan is one.
+ */
+const char *
+gpucol_path_scan_left_to_index(const RelOptInfo *rel)
+{
+	bool		serializable = IsolationIsSerializable() && !XactReadOnly;
+
+	if (gpucol_pushdown == GPUCOL_PUSHDOWN_REQUIRE || (enable_seqscan && !serializable) ||
+		!index_is_sooner(rel))
+		return NULL;
+	return enable_seqscan ? "SERIALIZABLE: an index finds the rows, and locks these alone" :
+		"enable_seqscan is off, and an index finds the rows";
 }
 
 /*
@@ -147,7 +160,7 @@ decline_reason(PlannerInfo *root, RelOptInfo *rel, RangeTblEntry *rte,
 	*attnos = needed_columns(rel);
 	if (unsupported_column(*attnos) != 0)
 		return "a system column other than ctid and tableoid is used";
-	return gpucol_path_scan_serializable(rel);
+	return gpucol_path_scan_left_to_index(rel);
 }
 
 /* A path without costs. */

@@ -31,13 +31,16 @@ extern bool gpucol_planner_scrolls(PlannerInfo *root);
  */
 extern Path *gpucol_fallback_path(RelOptInfo *output_rel);
 
+/* path_bitmap.c: no bitmap of a base relation by BRIN and other indexes together */
+extern void gpucol_path_bitmap_unmix(PlannerInfo *root, RelOptInfo *rel);
+
 /* path_scan.c: GpucolScan over a base relation */
 extern void gpucol_path_scan_init(void);
 extern void gpucol_path_scan_add(PlannerInfo *root, RelOptInfo *rel,
 								 RangeTblEntry *rte);
 
 /* ... why a serializable transaction leaves a table to an index, or NULL */
-extern const char *gpucol_path_scan_serializable(const RelOptInfo *rel);
+extern const char *gpucol_path_scan_left_to_index(const RelOptInfo *rel);
 
 extern Plan *gpucol_path_scan_plan(PlannerInfo *root, RelOptInfo *rel,
 								   CustomPath *path, List *tlist, List *clauses,

@@ -65,7 +65,6 @@ SELECT count(*) FROM sl;
 CREATE INDEX CONCURRENTLY sl_v ON sl (v);
 REINDEX INDEX CONCURRENTLY sl_id;
 SELECT count(*) FROM sl WHERE id > 0;
-CREATE INDEX ON sl USING brin (id);
 
 -- scroll cursors over both parts
 BEGIN;

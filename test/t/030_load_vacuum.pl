@@ -2,7 +2,7 @@
 # COPYs and autovacuum at once lose no index entry, no row and no page.
 #
 # Every transaction does the same to a gpucol table and to its heap twin.  Meanwhile a
-# reader compares what a scan, the primary key and the twin show to one snapshot, and another
+# reader compares what a scan, the primary key, BRIN and the twin show to one snapshot, and another
 # asks gpucol.verify, which must not take what is going on for a problem; in the end
 # amcheck looks too.  Before that, for half of the time, there is a table without twin and with
 # a primary key alone, where loads and VACUUM follow each other faster.  Keys are
@@ -33,6 +33,7 @@ CREATE TABLE packed (LIKE twin INCLUDING GENERATED INCLUDING DEFAULTS, PRIMARY K
 CREATE INDEX packed_k ON packed (k);
 CREATE INDEX packed_hash ON packed USING hash (id);
 CREATE INDEX packed_few ON packed (v) WHERE k < 10;
+CREATE INDEX packed_brin ON packed USING brin ((id - k)) WITH (pages_per_range = 2);
 ALTER TABLE packed SET (autovacuum_vacuum_insert_threshold = 1000, autovacuum_vacuum_threshold = 1000);
 CREATE TABLE bare (id bigint PRIMARY KEY) USING gpucol;
 -- VACUUM packs segments together whenever it can
@@ -162,12 +163,17 @@ my %scripts = (
 		BEGIN ISOLATION LEVEL REPEATABLE READ;
 		SELECT count(*) AS by_twin FROM twin \gset
 		SELECT count(*) AS by_scan FROM packed \gset
+		SELECT last_value * 10000 - 60000 AS low FROM loads \gset
+		SELECT count(*) AS recent FROM twin WHERE id - k >= :low \gset
+		SELECT count(*) AS recent_by_scan FROM packed WHERE id - k >= :low \gset
 		SET LOCAL enable_seqscan = off;
-		SET LOCAL enable_bitmapscan = off;
 		SET LOCAL gpucol.enabled = off;
+		SELECT count(*) AS recent_by_brin FROM packed WHERE id - k >= :low \gset
+		SET LOCAL enable_bitmapscan = off;
 		SELECT count(*) AS by_index FROM packed WHERE id > 0 \gset
 		COMMIT;
 		CALL compare(:by_scan, :by_index, :by_twin);
+		CALL compare(:recent_by_scan, :recent_by_brin, :recent);
 		\sleep 500 ms
 		SQL
 );
