@@ -19,6 +19,7 @@
  */
 #include "postgres.h"
 
+#include "access/htup_details.h"
 #include "storage/bufmgr.h"
 
 #include "columnar/directory_value.h"
@@ -100,21 +101,36 @@ write_sealed(char *place, uint64 identity, Oid id, int32 seq, const void *data, 
 	memcpy(place + size, &seal, sizeof(seal));
 }
 
+/*
+ * The tuple is that of heap_form_tuple, made in one piece: a statement that changes many packed
+ * rows makes one for each.
+ */
 HeapTuple
 gpucol_value_form(Relation toast, uint64 identity, Oid id, int32 seq, const void *data,
 				  Size size)
 {
-	struct varlena *chunk = palloc(VARHDRSZ + size + GPUCOL_SEAL_BYTES);
-	Datum		values[TOAST_ATTRIBUTES] = {
-		ObjectIdGetDatum(id), Int32GetDatum(seq), PointerGetDatum(chunk)
-	};
-	bool		isnull[TOAST_ATTRIBUTES] = {false};
-	HeapTuple	tuple;
+	TupleDesc	desc = RelationGetDescr(toast);
+	Size		length = TUPLE_HEADER + TOAST_DATA + VARHDRSZ + size + GPUCOL_SEAL_BYTES;
+	HeapTuple	tuple = palloc0(HEAPTUPLESIZE + length);
+	HeapTupleHeader header = (HeapTupleHeader) ((char *) tuple + HEAPTUPLESIZE);
+	ToastRow   *row = (ToastRow *) ((char *) header + TUPLE_HEADER);
 
-	SET_VARSIZE(chunk, VARHDRSZ + size + GPUCOL_SEAL_BYTES);
-	write_sealed(VARDATA(chunk), identity, id, seq, data, size);
-	tuple = heap_form_tuple(RelationGetDescr(toast), values, isnull);
-	pfree(chunk);
+	Assert(desc->natts == TOAST_ATTRIBUTES && TupleDescAttr(desc, 2)->attstorage == TYPSTORAGE_PLAIN);
+	tuple->t_len = length;
+	ItemPointerSetInvalid(&tuple->t_self);
+	tuple->t_tableOid = InvalidOid;
+	tuple->t_data = header;
+	HeapTupleHeaderSetDatumLength(header, length);
+	HeapTupleHeaderSetTypeId(header, desc->tdtypeid);
+	HeapTupleHeaderSetTypMod(header, desc->tdtypmod);
+	ItemPointerSetInvalid(&header->t_ctid);
+	HeapTupleHeaderSetNatts(header, TOAST_ATTRIBUTES);
+	header->t_hoff = TUPLE_HEADER;
+	header->t_infomask = HEAP_HASVARWIDTH;
+	row->id = id;
+	row->seq = seq;
+	SET_VARSIZE(&row->data, VARHDRSZ + size + GPUCOL_SEAL_BYTES);
+	write_sealed(VARDATA(&row->data), identity, id, seq, data, size);
 	return tuple;
 }
 
