@@ -774,10 +774,12 @@ fetch_segment_row(GpucolIndexFetch *fetch, uint64 row_number, Snapshot snapshot,
 		fetch->nfetched++;
 		return gpucol_fetch_row(fetch->heap.xs_base.rel, row_number, snapshot, slot);
 	}
-	ExecClearTuple(slot);
 	old = MemoryContextSwitchTo(fetch->context);
 	found = fetch_by_view(fetch, row_number, snapshot, slot);
 	MemoryContextSwitchTo(old);
+	/* a slot that goes on to the next row keeps the pages that this lies on, too */
+	if (!found)
+		ExecClearTuple(slot);
 	return found;
 }
 
