@@ -201,6 +201,7 @@ store_row(GpucolScan *scan, OffsetNumber offset, TupleTableSlot *slot)
 	(void) enter_row(scan, &row);
 	xmin = scan->view->segments[scan->unit].xmin;
 	gpucol_scan_store(scan->reader, (uint32) row, xmin, slot);
+	gpucol_slot_note_scanned(scan->base.rs_rd, slot);
 	gpucol_serial_read_packed(scan->base.rs_rd, block_row(scan->bitmap_block, offset),
 							  scan->base.rs_snapshot);
 }
@@ -241,6 +242,7 @@ next_page_row(GpucolScan *scan, TupleTableSlot *slot)
 		return false;
 	segment = &scan->view->segments[scan->unit];
 	gpucol_scan_store(scan->reader, row, segment->xmin, slot);
+	gpucol_slot_note_scanned(scan->base.rs_rd, slot);
 	gpucol_serial_read_packed(scan->base.rs_rd, segment->entry.first_row + row, scan->base.rs_snapshot);
 	return true;
 }

@@ -42,6 +42,7 @@
 
 #include "columnar/block_ranges.h"
 #include "columnar/owner.h"
+#include "columnar/page.h"
 #include "columnar/scan.h"
 #include "compat.h"
 
@@ -55,13 +56,7 @@ gpucol_block_of_row(const GpucolSegmentEntry *entry, uint32 row)
 {
 	uint32		ordinal = (uint32) ((((uint64) row + 1) * entry->npages - 1) / entry->nrows);
 
-	for (uint32 i = 0; i < entry->nextents; i++)
-	{
-		if (ordinal < entry->extents[i].npages)
-			return entry->extents[i].start + ordinal;
-		ordinal -= entry->extents[i].npages;
-	}
-	elog(ERROR, "segment at row " UINT64_FORMAT " has no page for its row %u", entry->first_row, row);
+	return gpucol_page_block(entry, ordinal);
 }
 
 /* The block's ordinal among the pages of a segment, or -1. */

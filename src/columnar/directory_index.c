@@ -245,6 +245,7 @@ static struct
 	BlockNumber root;			/* or P_NONE */
 	uint32		level;			/* of the root */
 	BlockNumber leaf;			/* that was come to last, or P_NONE */
+	Buffer		recent;			/* in which a page was found last, or invalid */
 
 	TimestampTz statement;		/* that looked at it last; 0 = none: the keys */
 	ItemKey		above;			/* above this */
@@ -322,7 +323,7 @@ lock_page(Look *look, BlockNumber block)
 		return InvalidBuffer;
 	}
 	look->block = block;
-	buffer = ReadBuffer(look->index, block);
+	buffer = gpucol_page_read_again(look->index, block, &last_index.recent);
 	look->is_new = reads != pgBufferUsage.shared_blks_read + pgBufferUsage.local_blks_read;
 	LockBuffer(buffer, BT_READ);
 	return buffer;

@@ -31,6 +31,7 @@
 #include "columnar/directory.h"
 #include "columnar/directory_index.h"
 #include "columnar/directory_value.h"
+#include "columnar/page.h"
 #include "compat.h"
 
 /* Attributes of a TOAST relation. */
@@ -74,6 +75,7 @@ bool
 gpucol_directory_fetch(GpucolDirectory *dir, Snapshot snapshot, const ItemPointerData *tid,
 					   Oid id, int32 seq, void *data, Size size, TransactionId *xmin)
 {
+	static Buffer recent = InvalidBuffer;	/* mostly the counter's */
 	ItemPointerData place = *tid;
 	HeapTupleData tuple;
 	GpucolDirectoryTuple row;
@@ -90,7 +92,7 @@ gpucol_directory_fetch(GpucolDirectory *dir, Snapshot snapshot, const ItemPointe
 		if (ItemPointerGetBlockNumber(tid) >= dir->nblocks)
 			return false;
 	}
-	buffer = ReadBuffer(dir->toast, ItemPointerGetBlockNumber(tid));
+	buffer = gpucol_page_read_again(dir->toast, ItemPointerGetBlockNumber(tid), &recent);
 	LockBuffer(buffer, BUFFER_LOCK_SHARE);
 	found = gpucol_directory_read(dir, buffer, &place, &tuple, &row) &&
 		row.id == id && row.seq == seq && row.size == size &&

@@ -408,18 +408,32 @@ read_buffer(PageRead *read, BlockNumber block)
  * pin in sixteen, spread over all pages, takes the long way: only that raises the
  * usage count by which PostgreSQL chooses the buffers to keep.
  */
-static Buffer
-read_block(PageRead *read, BlockNumber block, Buffer *recent)
+static bool
+pin_again(Relation rel, BlockNumber block, Buffer recent)
 {
 	static uint32 turn = 0;
 
-	if (recent == NULL || RelationUsesLocalBuffers(read->table))
-		return read_buffer(read, block);
 	turn += UINT32_C(0x9E3779B9);
-	if (*recent == InvalidBuffer || turn < PG_UINT32_MAX / 16 ||
-		!ReadRecentBuffer(gpucol_compat_relation_locator(read->table), MAIN_FORKNUM,
-						  block, *recent))
+	return recent != InvalidBuffer && turn >= PG_UINT32_MAX / 16 && !RelationUsesLocalBuffers(rel) &&
+		ReadRecentBuffer(gpucol_compat_relation_locator(rel), MAIN_FORKNUM, block, recent);
+}
+
+/* Pin a block of a segment. */
+static Buffer
+read_block(PageRead *read, BlockNumber block, Buffer *recent)
+{
+	if (recent == NULL)
+		return read_buffer(read, block);
+	if (!pin_again(read->table, block, *recent))
 		*recent = read_buffer(read, block);
+	return *recent;
+}
+
+Buffer
+gpucol_page_read_again(Relation rel, BlockNumber block, Buffer *recent)
+{
+	if (!pin_again(rel, block, *recent))
+		*recent = ReadBuffer(rel, block);
 	return *recent;
 }
 

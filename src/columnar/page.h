@@ -96,6 +96,9 @@ extern Buffer gpucol_page_lend(Relation table, const GpucolSegmentEntry *entry,
 							   uint32 ordinal, AttrNumber attnum,
 							   Buffer *recent, bool *is_new);
 
+/* ReadBuffer of any relation for a caller that keeps in *recent where a block was seen last. */
+extern Buffer gpucol_page_read_again(Relation rel, BlockNumber block, Buffer *recent);
+
 /*
  * Verify such a page if need be; false if it is corrupt.  By any thread of the
  * process that has pinned it.

@@ -438,6 +438,7 @@ next_segment_row(GpucolScan *scan, ScanDirection direction, TupleTableSlot *slot
 	if (row < 0 || row >= scan->end)
 		return false;
 	gpucol_scan_store(scan->reader, (uint32) row, segment->xmin, slot);
+	gpucol_slot_note_scanned(scan->base.rs_rd, slot);
 	pgstat_count_heap_getnext(scan->base.rs_rd);
 	return true;
 }

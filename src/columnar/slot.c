@@ -18,6 +18,9 @@
  * reader stays where it is for the next one, so that an UPDATE of many rows, which fetches each
  * by its place, does not open their segment for each.
  *
+ * Mostly it is the row that a scan has just put into another slot, whose tuple is copied then
+ * (gpucol_slot_note_scanned).
+ *
  * Heap's functions insist on slots of heap's kind.  While they are called, the slot is
  * one (gpucol_slot_lend): the kinds differ in their functions only.  An error in between
  * leaves it so, which does no harm to a slot that only waits to be released.
@@ -34,6 +37,7 @@
 #include "utils/memutils.h"
 #include "utils/resowner.h"
 
+#include "columnar/rownum.h"
 #include "columnar/scan.h"
 #include "columnar/segment.h"
 #include "columnar/slot.h"
@@ -63,6 +67,14 @@ static TupleTableSlotOps slot_ops;
  * (sub)transaction goes on.
  */
 static GpucolSlot *latest = NULL;
+
+/* The slot that a scan has put a packed row in last; it may hold another one by now. */
+static struct
+{
+	TupleTableSlot *slot;		/* NULL = none */
+	Oid			space;
+	Oid			file;			/* of the table */
+}			scanned;
 
 bool
 gpucol_slot_is_ours(const TupleTableSlot *slot)
@@ -110,6 +122,7 @@ static void
 forget_at_end(XactEvent event pg_attribute_unused(), void *arg pg_attribute_unused())
 {
 	latest = NULL;
+	scanned.slot = NULL;
 }
 
 static void
@@ -119,6 +132,7 @@ forget_at_subend(SubXactEvent event pg_attribute_unused(),
 				 void *arg pg_attribute_unused())
 {
 	latest = NULL;
+	scanned.slot = NULL;
 }
 
 static void
@@ -214,9 +228,38 @@ form_tuple(GpucolSlot *slot)
 							  base->tts_values, base->tts_isnull);
 }
 
+void
+gpucol_slot_note_scanned(Relation table, TupleTableSlot *slot)
+{
+	scanned.slot = gpucol_slot_is_ours(slot) ? slot : NULL;
+	scanned.space = gpucol_compat_relation_space(table);
+	scanned.file = gpucol_compat_relation_file(table);
+}
+
+/* The tuple of a row, if the slot that a scan has put a row in last has it; else NULL. */
+static HeapTuple
+scanned_tuple(Relation table, uint64 row_number)
+{
+	HeapTuple	tuple;
+
+	if (scanned.slot == NULL || scanned.file != gpucol_compat_relation_file(table) ||
+		scanned.space != gpucol_compat_relation_space(table) ||
+		((GpucolSlot *) scanned.slot)->packed)
+		return NULL;
+	tuple = gpucol_slot_tuple(scanned.slot);
+	if (tuple == NULL || !gpucol_tid_is_virtual(&tuple->t_self) ||
+		gpucol_tid_row(&tuple->t_self) != row_number)
+		return NULL;
+	return tuple;
+}
+
 HeapTuple
 gpucol_slot_copy_latest(Relation table, uint64 row_number)
 {
+	HeapTuple	tuple = scanned_tuple(table, row_number);
+
+	if (tuple != NULL)
+		return heap_copytuple(tuple);
 	/* what is still to be read is pinned for whoever reads the slot */
 	if (latest == NULL || latest->owner != CurrentResourceOwner || latest->table != table ||
 		latest->segment.entry.first_row + latest->row != row_number)
@@ -324,6 +367,8 @@ gpucol_slot_take_back(TupleTableSlot *slot, bool lent)
 static void
 release_slot(TupleTableSlot *slot)
 {
+	if (scanned.slot == slot)
+		scanned.slot = NULL;
 	free_reader((GpucolSlot *) slot);
 	TTSOpsBufferHeapTuple.release(slot);
 }

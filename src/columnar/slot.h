@@ -39,9 +39,12 @@ extern void gpucol_slot_store_copy(TupleTableSlot *slot, Relation table,
 /* Clear any slot, which is to be given another row, if there is one. */
 extern void gpucol_slot_empty(TupleTableSlot *slot);
 
+/* A scan of a table has put a packed row into a slot. */
+extern void gpucol_slot_note_scanned(Relation table, TupleTableSlot *slot);
+
 /*
- * A copy of a row in the current memory context, if a slot that has been read from holds it
- * just now; else NULL.
+ * A copy of a row in the current memory context, if a slot that has been read from, or that a
+ * scan has put it in, holds it just now; else NULL.
  */
 extern HeapTuple gpucol_slot_copy_latest(Relation table, uint64 row_number);
 
