@@ -533,6 +533,17 @@ gpucol_decode_read_block(GpucolDecoder *dec, uint32_t v, uint64_t start, uint64_
 	return GPUCOL_OK;
 }
 
+char *
+gpucol_decode_take_block(GpucolDecoder *dec)
+{
+	char	   *block = dec->block;
+
+	dec->block = NULL;
+	dec->block_size = 0;
+	dec->block_vector = GPUCOL_STREAM_NO_VECTOR;
+	return block;
+}
+
 static GpucolStatus
 decode_raw_bytes(GpucolDecoder *dec, uint32_t v, GpucolBytes *out)
 {

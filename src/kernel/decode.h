@@ -134,6 +134,9 @@ extern GpucolStatus gpucol_decode_codes(const GpucolDecoder *dec, uint32_t v,
 extern GpucolStatus gpucol_decode_bytes(GpucolDecoder *dec, uint32_t v,
 										GpucolBytes out[GPUCOL_VECTOR_VALUES]);
 
+/* Take the block that the values of the last vector lie in; the next one gets another. */
+extern char *gpucol_decode_take_block(GpucolDecoder *dec);
+
 /* Start and end in DATA of vector v's block of RAW bytes (OFFSETS mapped). */
 extern GpucolStatus gpucol_decode_block(const GpucolDecoder *dec, uint32_t v,
 										uint64_t *start, uint64_t *end);

@@ -284,7 +284,7 @@ gpucol_cpu_agg_init(GpucolRun *run)
 	run->agg.nparts = !run->agg.has_float ? run->nworkers :
 		program->nkeys > 0 ? FLOAT_PARTS : FLOAT_PARTS_UNGROUPED;
 	run->agg.parts = gpucol_cpu_alloc0(run, sizeof(GpucolCpuGroups *) * (size_t) run->agg.nparts);
-	if (run->agg.parts == NULL)
+	if (run->agg.parts == NULL || gpucol_cpu_strings_open(run) != GPUCOL_OK)
 		return GPUCOL_OUT_OF_MEMORY;
 	for (int p = 0; p < run->agg.nparts; p++)
 	{
@@ -370,7 +370,6 @@ deliver_state(const GpucolAgg *agg, const GpucolCpuAggMap *map,
 static void
 deliver_keys(GpucolRun *run, const GpucolCpuGroups *groups, uint32_t first, uint32_t n)
 {
-	const GpucolCpuStrings *strings = gpucol_cpu_group_merged_strings(groups);
 	uint32_t	word = 1;
 
 	for (int k = 0; k < run->program->nkeys; k++)
@@ -393,7 +392,7 @@ deliver_keys(GpucolRun *run, const GpucolCpuGroups *groups, uint32_t first, uint
 			else if (isnull)
 				((GpucolBytes *) values)[g] = (GpucolBytes) {"", 0};
 			else
-				((GpucolBytes *) values)[g] = strings->values[key[word]];
+				((GpucolBytes *) values)[g] = *gpucol_cpu_string(run, key[word]);
 		}
 		column->i = values;
 		column->d = values;

@@ -135,12 +135,11 @@ typedef struct GpucolCpuMerge
 	const GpucolRun *run;
 	GpucolCpuGroups *to;
 	GpucolCpuGroups *from;
-	uint32_t   *strings;		/* by from's string number: to's + 1, 0 unknown; or NULL */
 	uint32_t   *ids;			/* by from's group, where there are sets */
 } GpucolCpuMerge;
 
 /*
- * Merge n <= 1,024 groups of `from`, whose keys become those of `to`; then pairs of a set of
+ * Merge n <= 1,024 groups of `from`; then pairs of a set of
  * values, those of `slots` (NULL: the first ones), of groups that are merged.
  */
 extern GpucolStatus gpucol_cpu_merge_some(const GpucolCpuMerge *merge, GpucolCpuWorker *worker,

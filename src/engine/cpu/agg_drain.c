@@ -26,7 +26,6 @@
  *-------------------------------------------------------------------------
  */
 #include "engine/cpu/agg.h"
-#include "kernel/hash.h"
 
 #define PARTITIONS	128
 #define LOCAL_ITEMS	(UINT32_C(1) << 19)	/* room of all threads' tables where they may have all groups, */
@@ -34,7 +33,6 @@
 #define LEAST_ROOM	1024				/* however short memory is */
 #define FEW_THREADS	4					/* whose tables may be more than a quarter of memory */
 #define SEVERAL		8
-#define MOST_KEY_WORDS	(2 * 64 + 1)
 #define BYTES_PER_ITEM	24				/* to find one */
 
 /* Numbers of a table's items, partition after partition. */
@@ -147,30 +145,6 @@ gpucol_cpu_drain_init(GpucolRun *run)
 
 /* ---- dealing ---- */
 
-/* Hash of a key that does not depend on the table that it is in: strings by their bytes. */
-static uint64_t
-key_hash(const GpucolCpuGroups *groups, const uint64_t *key)
-{
-	const GpucolRun *run = groups->run;
-	uint64_t	words[MOST_KEY_WORDS];
-	uint32_t	word = 1;
-
-	memcpy(words, key, sizeof(uint64_t) * run->agg.key_words);
-	for (int k = 0; k < run->program->nkeys; k++)
-	{
-		GpucolClass cls = run->code.classes[run->code.keys[k]];
-
-		if (cls == GPUCOL_CLASS_S && !(key[0] >> k & 1))
-		{
-			const GpucolBytes *value = &groups->strings.values[key[word]];
-
-			words[word] = gpucol_hash_bytes(value->data, value->len);
-		}
-		word += cls == GPUCOL_CLASS_D ? 2 : 1;
-	}
-	return gpucol_cpu_group_hash(run, words);
-}
-
 /*
  * Deal n items, of which `of` says the partition; PARTITIONS is none.
  */
@@ -241,7 +215,7 @@ deal_table(GpucolRun *run, const GpucolCpuGroups *groups, Local *local)
 	if (local->partition == NULL || (run->agg.ndistinct > 0 && (local->ids == NULL || local->pairs == NULL)))
 		return GPUCOL_OUT_OF_MEMORY;
 	for (uint32_t g = 0; g < groups->n; g++)
-		local->partition[g] = key_hash(groups, groups->keys + (size_t) g * run->agg.group_words) % PARTITIONS;
+		local->partition[g] = gpucol_cpu_group_hash(run, groups->keys + (size_t) g * run->agg.group_words) % PARTITIONS;
 	status = deal_items(run, &local->groups, groups->n, partition_of_group, local->partition);
 	for (int s = 0; s < run->agg.ndistinct && status == GPUCOL_OK; s++)
 	{
@@ -269,7 +243,7 @@ merge_local(Drain *drain, int table, int partition, GpucolCpuWorker *worker)
 {
 	GpucolRun  *run = drain->run;
 	const Local *local = &drain->locals[table];
-	GpucolCpuMerge merge = {run, run->agg.keyed[partition], run->agg.parts[table], NULL, local->ids};
+	GpucolCpuMerge merge = {run, run->agg.keyed[partition], run->agg.parts[table], local->ids};
 	GpucolStatus status = GPUCOL_OK;
 
 	for (uint32_t i = local->groups.first[partition]; i < local->groups.first[partition + 1] && status == GPUCOL_OK;

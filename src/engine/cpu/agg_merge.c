@@ -3,8 +3,7 @@
  * agg_merge.c
  *	  Aggregation: states of one group merged into another's, tables into the first.
  *
- * String numbers of keys and of sets belong to a table, so that they are translated
- * on the way.  Where there are many groups, all threads merge (engine/cpu/merge.c).
+ * Where there are many groups, all threads merge (engine/cpu/merge.c).
  *
  *-------------------------------------------------------------------------
  */
@@ -83,66 +82,6 @@ gpucol_cpu_agg_merge(const GpucolRun *run, uint64_t *to, const uint64_t *from)
 	return status;
 }
 
-/* The number in `to` of a string of `from`. */
-static GpucolStatus
-translate_string(const GpucolCpuMerge *merge, uint64_t *number)
-{
-	uint32_t	unknown = 0;
-	uint32_t   *known = merge->strings == NULL ? &unknown : &merge->strings[*number];
-
-	if (*known == 0)
-	{
-		if (gpucol_cpu_group_string(merge->to, merge->from->strings.values[*number],
-									known) != GPUCOL_OK)
-		{
-			*known = 0;
-			return GPUCOL_OUT_OF_MEMORY;
-		}
-		(*known)++;
-	}
-	*number = *known - 1;
-	return GPUCOL_OK;
-}
-
-/* Rewrite string numbers of `from` in a key to those of `to`. */
-static GpucolStatus
-translate_key(const GpucolCpuMerge *merge, uint64_t *key)
-{
-	const GpucolRun *run = merge->run;
-	uint32_t	word = 1;
-
-	for (int k = 0; k < run->program->nkeys; k++)
-	{
-		GpucolClass cls = run->code.classes[run->code.keys[k]];
-
-		if (cls == GPUCOL_CLASS_S && !(key[0] >> k & 1) &&
-			translate_string(merge, &key[word]) != GPUCOL_OK)
-			return GPUCOL_OUT_OF_MEMORY;
-		word += cls == GPUCOL_CLASS_D ? 2 : 1;
-	}
-	return GPUCOL_OK;
-}
-
-/* Add up to GPUCOL_VECTOR_VALUES pairs to a set. */
-static GpucolStatus
-merge_pairs(const GpucolCpuMerge *merge, const GpucolCpuAcc *acc, const uint32_t *groups,
-			const uint64_t *values, uint32_t n)
-{
-	GpucolCpuSet *set = &merge->to->sets[acc->distinct];
-
-	for (uint32_t j = 0; j < n; j++)
-		gpucol_cpu_group_prefetch(set, groups[j], values[j]);
-	for (uint32_t j = 0; j < n; j++)
-	{
-		bool		added;
-
-		if (gpucol_cpu_group_add(merge->to, set, groups[j], values[j], &added) != GPUCOL_OK)
-			return GPUCOL_OUT_OF_MEMORY;
-		merge->to->states[(size_t) groups[j] * merge->run->agg.group_words + acc->offset] += added;
-	}
-	return GPUCOL_OK;
-}
-
 /* Merge one set of numbers of strings in the only group. */
 static GpucolStatus
 merge_numbers(const GpucolCpuMerge *merge, const GpucolCpuAcc *acc)
@@ -152,12 +91,10 @@ merge_numbers(const GpucolCpuMerge *merge, const GpucolCpuAcc *acc)
 	for (uint64_t w = 0; w < from->nbits / 64; w++)
 		for (uint64_t bits = from->bits[w]; bits != 0; bits &= bits - 1)
 		{
-			uint64_t	number = w * 64 + (uint64_t) __builtin_ctzll(bits);
 			bool		added;
 
-			if (translate_string(merge, &number) != GPUCOL_OK ||
-				gpucol_cpu_group_add_number(merge->to, &merge->to->sets[acc->distinct], number,
-											&added) != GPUCOL_OK)
+			if (gpucol_cpu_group_add_number(merge->to, &merge->to->sets[acc->distinct],
+											w * 64 + (uint64_t) __builtin_ctzll(bits), &added) != GPUCOL_OK)
 				return GPUCOL_OUT_OF_MEMORY;
 			merge->to->states[acc->offset] += added;
 		}
@@ -168,7 +105,6 @@ GpucolStatus
 gpucol_cpu_merge_set(const GpucolCpuMerge *merge, const GpucolCpuAcc *acc, const uint32_t *slots, uint64_t nslots)
 {
 	const GpucolCpuSet *set = &merge->from->sets[acc->distinct];
-	bool		strings = merge->run->code.classes[acc->arg] == GPUCOL_CLASS_S;
 	uint32_t	groups[GPUCOL_VECTOR_VALUES];
 	uint64_t	values[GPUCOL_VECTOR_VALUES];
 	uint32_t	n = 0;
@@ -181,15 +117,13 @@ gpucol_cpu_merge_set(const GpucolCpuMerge *merge, const GpucolCpuAcc *acc, const
 			continue;
 		groups[n] = merge->ids[slot[0] - 1];
 		values[n] = slot[1];
-		if (strings && translate_string(merge, &values[n]) != GPUCOL_OK)
-			return GPUCOL_OUT_OF_MEMORY;
 		if (++n < GPUCOL_VECTOR_VALUES)
 			continue;
-		if (merge_pairs(merge, acc, groups, values, n) != GPUCOL_OK)
+		if (gpucol_cpu_group_add_pairs(merge->to, acc->distinct, groups, values, n, acc->offset) != GPUCOL_OK)
 			return GPUCOL_OUT_OF_MEMORY;
 		n = 0;
 	}
-	return merge_pairs(merge, acc, groups, values, n);
+	return gpucol_cpu_group_add_pairs(merge->to, acc->distinct, groups, values, n, acc->offset);
 }
 
 GpucolStatus
@@ -204,10 +138,8 @@ gpucol_cpu_merge_some(const GpucolCpuMerge *merge, GpucolCpuWorker *worker, cons
 			GPUCOL_PREFETCH(merge->from->keys + groups[j] * words + w);
 	for (uint32_t j = 0; j < n; j++)
 	{
-		uint64_t   *key = merge->from->keys + groups[j] * words;
+		const uint64_t *key = merge->from->keys + groups[j] * words;
 
-		if (translate_key(merge, key) != GPUCOL_OK)
-			return GPUCOL_OUT_OF_MEMORY;
 		for (uint32_t k = 0; k < run->agg.key_words; k++)
 			worker->keys[k * GPUCOL_VECTOR_VALUES + j] = key[k];
 	}
@@ -231,13 +163,12 @@ gpucol_cpu_merge_some(const GpucolCpuMerge *merge, GpucolCpuWorker *worker, cons
 static GpucolStatus
 merge_groups(GpucolRun *run, GpucolCpuGroups *to, GpucolCpuGroups *from)
 {
-	GpucolCpuMerge merge = {run, to, from, NULL, NULL};
+	GpucolCpuMerge merge = {run, to, from, NULL};
 	GpucolStatus status = GPUCOL_OK;
 
-	merge.strings = gpucol_cpu_alloc0(run, sizeof(uint32_t) * ((size_t) from->strings.n + 1));
 	if (run->agg.ndistinct > 0)
 		merge.ids = gpucol_cpu_alloc(run, sizeof(uint32_t) * ((size_t) from->n + 1));
-	if (merge.strings == NULL || (run->agg.ndistinct > 0 && merge.ids == NULL))
+	if (run->agg.ndistinct > 0 && merge.ids == NULL)
 		status = GPUCOL_OUT_OF_MEMORY;
 	for (uint32_t g = 0; g < from->n && status == GPUCOL_OK;)
 	{
@@ -252,11 +183,11 @@ merge_groups(GpucolRun *run, GpucolCpuGroups *to, GpucolCpuGroups *from)
 	{
 		const GpucolCpuAcc *acc = &run->agg.accs[i];
 
-		if (acc->op == GPUCOL_CPU_ACC_DISTINCT)
-			status = from->sets[acc->distinct].bits != NULL ? merge_numbers(&merge, acc) :
-				gpucol_cpu_merge_set(&merge, acc, NULL, from->sets[acc->distinct].nslots);
+		if (acc->op != GPUCOL_CPU_ACC_DISTINCT)
+			continue;
+		status = from->sets[acc->distinct].bits != NULL ? merge_numbers(&merge, acc) :
+			gpucol_cpu_merge_set(&merge, acc, NULL, from->sets[acc->distinct].nslots);
 	}
-	gpucol_cpu_free(run, merge.strings);
 	gpucol_cpu_free(run, merge.ids);
 	return status;
 }
@@ -265,7 +196,7 @@ void
 gpucol_cpu_agg_note(GpucolRun *run)
 {
 	GpucolReduction *reduction = &run->stats.reduction;
-	uint64_t	bytes = 0;
+	uint64_t	bytes = gpucol_cpu_strings_bytes(run);
 
 	reduction->copies = run->agg.nparts;
 	reduction->grouped = run->program->nkeys > 0;
@@ -298,6 +229,22 @@ merge_into_first(GpucolRun *run)
 	return GPUCOL_OK;
 }
 
+/* Count the values of the only group's sets, which are not merged. */
+static void
+count_values(GpucolRun *run)
+{
+	for (int i = 0; i < run->agg.naccs; i++)
+	{
+		const GpucolCpuAcc *acc = &run->agg.accs[i];
+		uint64_t	n;
+
+		if (acc->op != GPUCOL_CPU_ACC_DISTINCT || run->code.classes[acc->arg] == GPUCOL_CLASS_S)
+			continue;
+		gpucol_cpu_group_count_values(run, acc->distinct, &n);
+		run->agg.parts[0]->states[acc->offset] = n;
+	}
+}
+
 /* Merge all partitions; many groups are merged by all threads. */
 GpucolStatus
 gpucol_cpu_agg_merge_parts(GpucolRun *run)
@@ -310,6 +257,8 @@ gpucol_cpu_agg_merge_parts(GpucolRun *run)
 	else
 	{
 		gpucol_cpu_agg_note(run);
+		if (run->program->nkeys == 0 && run->agg.nparts > 1)
+			count_values(run);
 		reduction->by_all = gpucol_cpu_merge_pays(run);
 		status = reduction->by_all ? gpucol_cpu_merge_all(run) : merge_into_first(run);
 	}

@@ -20,31 +20,32 @@
 
 /* ---- keys ---- */
 
-/* Numbers of the byte strings of a register; 0 where a byte of `skip` is set. */
+/* Numbers of the byte strings of a register; 0 where a byte of `skip` is set.  `full`: of bytes. */
 static GpucolStatus
-string_words(GpucolCpuWorker *worker, GpucolCpuGroups *groups, const GpucolCpuReg *reg,
-			 const uint8_t *skip, uint64_t *words)
+string_words(GpucolCpuWorker *worker, const GpucolCpuReg *reg,
+			 const uint8_t *skip, uint64_t *words, GpucolCpuFull *full)
 {
 	return reg->coded ?
-		gpucol_cpu_group_codes(groups, reg->column, reg->codes, skip, worker->nsel, words) :
-		gpucol_cpu_group_strings(groups, reg->v.s, skip, worker->nsel, worker->hashes, words);
+		gpucol_cpu_strings_codes(worker->run, reg->column, reg->codes, skip, worker->nsel, words) :
+		gpucol_cpu_group_strings(worker->run, reg->v.s, skip, worker->nsel, worker->hashes, words, full);
 }
 
 /* Fill the key words of the selected rows. */
 static GpucolStatus
-fill_keys(GpucolCpuWorker *worker, GpucolCpuGroups *groups)
+fill_keys(GpucolCpuWorker *worker)
 {
 	const GpucolRun *run = worker->run;
 	uint32_t	n = worker->nsel;
 	uint64_t   *nulls = worker->keys;
 	uint64_t   *words = worker->keys + GPUCOL_VECTOR_VALUES;
+	GpucolCpuFull full;
 
 	memset(nulls, 0, sizeof(uint64_t) * n);
 	for (int k = 0; k < run->program->nkeys; k++)
 	{
 		GpucolCpuReg *reg = &worker->regs[run->code.keys[k]];
 		GpucolStatus status = reg->cls == GPUCOL_CLASS_S ?
-			string_words(worker, groups, reg, reg->nulls, words) : GPUCOL_OK;
+			string_words(worker, reg, reg->nulls, words, &full) : GPUCOL_OK;
 
 		if (reg->cls == GPUCOL_CLASS_D)
 			gpucol_cpu_expr_widen(reg, n);
@@ -165,8 +166,8 @@ leave_seen(GpucolCpuWorker *worker, GpucolCpuGroups *groups, const GpucolCpuAcc 
 
 /* The argument's values of the valid rows, as words of a set. */
 static GpucolStatus
-distinct_words(GpucolCpuWorker *worker, GpucolCpuGroups *groups, const GpucolCpuReg *reg,
-			   const uint8_t *valid, uint64_t *words)
+distinct_words(GpucolCpuWorker *worker, const GpucolCpuReg *reg,
+			   const uint8_t *valid, uint64_t *words, GpucolCpuFull *full)
 {
 	uint32_t	n = worker->nsel;
 	uint8_t		skip[GPUCOL_VECTOR_VALUES];
@@ -175,7 +176,7 @@ distinct_words(GpucolCpuWorker *worker, GpucolCpuGroups *groups, const GpucolCpu
 	{
 		for (uint32_t j = 0; j < n && valid != NULL; j++)
 			skip[j] = !valid[j];
-		return string_words(worker, groups, reg, valid == NULL ? NULL : skip, words);
+		return string_words(worker, reg, valid == NULL ? NULL : skip, words, full);
 	}
 	for (uint32_t j = 0; j < n; j++)
 	{
@@ -189,66 +190,117 @@ distinct_words(GpucolCpuWorker *worker, GpucolCpuGroups *groups, const GpucolCpu
 	return GPUCOL_OK;
 }
 
-/* Has the row before the same pair of group and value? */
-GPUCOL_CPU_INLINE bool
-is_repeated(const uint32_t *ids, const uint64_t *words, const uint8_t *valid, uint32_t j)
+/* Add a number of a string to the set of the only group. */
+GPUCOL_CPU_INLINE GpucolStatus
+update_number(GpucolCpuGroups *groups, const GpucolCpuAcc *acc, uint64_t number)
 {
-	return j > 0 && words[j] == words[j - 1] && ids[j] == ids[j - 1] &&
-		(valid == NULL || valid[j - 1]);
+	GpucolCpuSet *set = &groups->sets[acc->distinct];
+	bool		added = false;
+	GpucolStatus status = GPUCOL_OK;
+
+	if (number >= set->nbits || (set->bits[number / 64] >> number % 64 & 1) == 0)
+		status = gpucol_cpu_group_add_number(groups, set, number, &added);
+	groups->states[acc->offset] += added;
+	return status;
 }
 
 /* Add the numbers of strings of the valid rows to the set of the only group. */
 static GpucolStatus
 update_numbers(GpucolCpuWorker *worker, GpucolCpuGroups *groups, const GpucolCpuAcc *acc,
-			   const uint8_t *valid, const uint64_t *words)
+			   const uint8_t *valid, const uint64_t *words, const GpucolCpuFull *full)
 {
-	GpucolCpuSet *set = &groups->sets[acc->distinct];
 	GpucolStatus status = GPUCOL_OK;
 
-	for (uint32_t j = 0; j < worker->nsel && status == GPUCOL_OK; j++)
+	if (worker->regs[acc->arg].coded)
 	{
-		bool		known = words[j] < set->nbits && (set->bits[words[j] / 64] >> words[j] % 64 & 1);
-		bool		added;
-
-		if (known || (valid != NULL && !valid[j]))
-			continue;
-		status = gpucol_cpu_group_add_number(groups, set, words[j], &added);
-		if (status == GPUCOL_OK)
-			groups->states[acc->offset] += added;
+		for (uint32_t j = 0; j < worker->nsel && status == GPUCOL_OK; j++)
+			if (valid == NULL || valid[j])
+				status = update_number(groups, acc, words[j]);
+		return status;
 	}
+	if (full->nempty > 0)
+		status = update_number(groups, acc, full->empty);
+	for (uint32_t i = 0; i < full->n && status == GPUCOL_OK; i++)
+		status = update_number(groups, acc, words[full->rows[i]]);
+	return status;
+}
+
+/*
+ * Move the words of the valid rows together, and the groups where there are ids, but for those
+ * that the row before has as well.  Without branches: what is next cannot be foretold.
+ */
+GPUCOL_CPU_INLINE uint32_t
+pack_words(uint64_t *words, uint32_t *ids, const uint8_t *valid, uint32_t n)
+{
+	uint64_t	last = 0;
+	uint32_t	last_id = 0;
+	uint32_t	m = 0;
+
+	for (uint32_t j = 0; j < n; j++)
+	{
+		uint64_t	word = words[j];
+		uint32_t	id = ids == NULL ? 0 : ids[j];
+		bool		fresh = (m == 0) | (word != last) | (id != last_id);
+
+		if (valid != NULL)
+			fresh &= valid[j];
+		words[m] = word;
+		if (ids != NULL)
+			ids[m] = id;
+		last = fresh ? word : last;
+		last_id = fresh ? id : last_id;
+		m += fresh;
+	}
+	return m;
+}
+
+/* Add the other values of the valid rows to the set of the only group. */
+static GpucolStatus
+update_values(GpucolCpuWorker *worker, GpucolCpuGroups *groups, const GpucolCpuAcc *acc,
+			  const uint8_t *valid, uint64_t *words)
+{
+	uint32_t	added = 0;
+	uint32_t	n = valid == NULL ? pack_words(words, NULL, NULL, worker->nsel) :
+		pack_words(words, NULL, valid, worker->nsel);
+	GpucolStatus status = gpucol_cpu_group_add_values(groups, &groups->sets[acc->distinct], words, n, &added);
+
+	groups->states[acc->offset] += added;
 	return status;
 }
 
 /* Add the pair (group, value) of each valid row to a set. */
 static GpucolStatus
+update_pairs(GpucolCpuWorker *worker, GpucolCpuGroups *groups, const GpucolCpuAcc *acc,
+			 const uint8_t *valid, uint64_t *words)
+{
+	uint32_t	ids[GPUCOL_VECTOR_VALUES];
+	uint32_t	n;
+
+	memcpy(ids, worker->ids, sizeof(uint32_t) * worker->nsel);
+	n = valid == NULL ? pack_words(words, ids, NULL, worker->nsel) :
+		pack_words(words, ids, valid, worker->nsel);
+	return gpucol_cpu_group_add_pairs(groups, acc->distinct, ids, words, n, acc->offset);
+}
+
+/* Add the argument's values of the valid rows to a set. */
+static GpucolStatus
 update_distinct(GpucolCpuWorker *worker, GpucolCpuGroups *groups,
 				const GpucolCpuAcc *acc, const uint8_t *valid)
 {
 	const GpucolCpuReg *reg = &worker->regs[acc->arg];
-	GpucolCpuSet *set = &groups->sets[acc->distinct];
-	uint32_t	stride = worker->run->agg.group_words;
 	uint64_t	words[GPUCOL_VECTOR_VALUES];
+	GpucolCpuFull full;
 	GpucolStatus status;
 
 	if (reg->cls == GPUCOL_CLASS_S && reg->coded)
 		valid = leave_seen(worker, groups, acc, valid);
-	status = distinct_words(worker, groups, reg, valid, words);
-	if (status == GPUCOL_OK && reg->cls == GPUCOL_CLASS_S && worker->run->program->nkeys == 0)
-		return update_numbers(worker, groups, acc, valid, words);
-	for (uint32_t j = 0; j < worker->nsel && status == GPUCOL_OK; j++)
-		if ((valid == NULL || valid[j]) && !is_repeated(worker->ids, words, valid, j))
-			gpucol_cpu_group_prefetch(set, worker->ids[j], words[j]);
-	for (uint32_t j = 0; j < worker->nsel && status == GPUCOL_OK; j++)
-	{
-		bool		added;
-
-		if ((valid != NULL && !valid[j]) || is_repeated(worker->ids, words, valid, j))
-			continue;
-		status = gpucol_cpu_group_add(groups, set, worker->ids[j], words[j], &added);
-		if (status == GPUCOL_OK)
-			groups->states[(size_t) worker->ids[j] * stride + acc->offset] += added;
-	}
-	return status;
+	status = distinct_words(worker, reg, valid, words, &full);
+	if (status != GPUCOL_OK)
+		return status;
+	if (worker->run->program->nkeys > 0)
+		return update_pairs(worker, groups, acc, valid, words);
+	return reg->cls == GPUCOL_CLASS_S ? update_numbers(worker, groups, acc, valid, words, &full) :
+		update_values(worker, groups, acc, valid, words);
 }
 
 /* Move the valid rows of an argument together; returns their number. */
@@ -343,18 +395,26 @@ count_bytes(const uint8_t *valid, uint32_t n)
 
 /* The sum of a register's integers over the selected rows. */
 static __int128
-sum_register(const GpucolCpuWorker *worker, uint16_t reg, const uint8_t *valid)
+sum_register(GpucolCpuWorker *worker, uint16_t reg, const uint8_t *valid)
 {
 	const GpucolRun *run = worker->run;
 	const GpucolCpuBounds *bounds = &run->digest.bounds[reg];
 	uint32_t	n = worker->nsel;
+	__int128	sum;
 
 	if (gpucol_cpu_is_shifted(run, reg))
 		return sum_register(worker, run->digest.shifted[reg].base, valid) +
 			run->digest.shifted[reg].plus * (valid == NULL ? n : count_bytes(valid, n));
-	if (bounds->known && bounds->lo >= -SMALL_INT && bounds->hi <= SMALL_INT)
-		return sum_small_ints(worker->regs[reg].v.i, valid, n);
-	return sum_ints(worker->regs[reg].v.i, valid, n);
+	if (valid == NULL && worker->summed == reg)
+		return worker->sum;
+	sum = bounds->known && bounds->lo >= -SMALL_INT && bounds->hi <= SMALL_INT ?
+		sum_small_ints(worker->regs[reg].v.i, valid, n) : sum_ints(worker->regs[reg].v.i, valid, n);
+	if (valid == NULL)
+	{
+		worker->summed = reg;
+		worker->sum = sum;
+	}
+	return sum;
 }
 
 /* Add to a sum. */
@@ -454,7 +514,7 @@ update_only(GpucolCpuWorker *worker, const GpucolCpuAcc *acc, const uint8_t *val
 
 /* Advance the groups' states of pairs. */
 static GpucolStatus
-update_pairs(GpucolCpuWorker *worker, const GpucolCpuAcc *acc, const uint8_t *valid, uint64_t *states)
+update_group_products(GpucolCpuWorker *worker, const GpucolCpuAcc *acc, const uint8_t *valid, uint64_t *states)
 {
 	const double *x = worker->regs[acc->arg].v.f;
 	const double *y = worker->regs[acc->order].v.f;
@@ -477,6 +537,19 @@ keep_greatest(uint64_t *word, int64_t x)
 {
 	if (x > (int64_t) *word)
 		*word = (uint64_t) x;
+}
+
+/* Count rows by runs of a group, if these are known. */
+static bool
+count_runs(const GpucolCpuWorker *worker, const GpucolCpuGroups *groups, const uint8_t *valid, uint64_t *states)
+{
+	size_t		stride = worker->run->agg.group_words;
+
+	if (valid != NULL || worker->nruns == 0)
+		return false;
+	for (uint32_t r = 0; r < worker->nruns; r++)
+		states[worker->ids[groups->runs[r]] * stride] += (uint64_t) (groups->runs[r + 1] - groups->runs[r]);
+	return true;
 }
 
 /* Advance one physical state over the selected rows. */
@@ -506,7 +579,8 @@ update_acc(GpucolCpuWorker *worker, GpucolCpuGroups *groups, const GpucolCpuAcc 
 	switch (acc->op)
 	{
 		case GPUCOL_CPU_ACC_COUNT:
-			FOR_ROWS(words[0]++);
+			if (!count_runs(worker, groups, valid, states))
+				FOR_ROWS(words[0]++);
 			break;
 		case GPUCOL_CPU_ACC_SUM_I:
 			FOR_ROWS(gpucol_cpu_put128(words, gpucol_cpu_get128(words) + reg->v.i[j]));
@@ -542,7 +616,7 @@ update_acc(GpucolCpuWorker *worker, GpucolCpuGroups *groups, const GpucolCpuAcc 
 					 });
 			break;
 		case GPUCOL_CPU_ACC_PRODUCTS:
-			return update_pairs(worker, acc, valid, states);
+			return update_group_products(worker, acc, valid, states);
 		case GPUCOL_CPU_ACC_MIN_I:
 			FOR_ROWS(if (reg->v.i[j] < (int64_t) words[0]) words[0] = (uint64_t) reg->v.i[j]);
 			break;
@@ -682,6 +756,8 @@ gpucol_cpu_agg_update(GpucolCpuWorker *worker, const GpucolCpuVector *vector)
 	bool		done = false;
 	GpucolStatus status;
 
+	worker->nruns = 0;
+	worker->summed = GPUCOL_NO_REG;
 	if (dense && run->program->nkeys == 0)
 		gpucol_cpu_dense_plain(worker, groups, vector, &done);
 	if (done)
@@ -710,12 +786,13 @@ gpucol_cpu_agg_update(GpucolCpuWorker *worker, const GpucolCpuVector *vector)
 		memset(worker->ids, 0, sizeof(uint32_t) * worker->nsel);
 	else
 	{
-		status = fill_keys(worker, groups);
+		status = fill_keys(worker);
 		if (status == GPUCOL_OK)
 			status = run->agg.appends ?
 				gpucol_cpu_group_append(groups, worker->keys, GPUCOL_VECTOR_VALUES, worker->nsel, worker->ids) :
 				gpucol_cpu_group_lookup(groups, worker->keys, GPUCOL_VECTOR_VALUES,
 										worker->nsel, worker->hashes, worker->ids);
+		worker->nruns = run->agg.appends ? 0 : groups->nruns;
 	}
 	worker->grouped += worker->nsel;
 	for (int a = 0; a < run->agg.naccs && status == GPUCOL_OK; a++)

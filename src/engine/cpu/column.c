@@ -14,6 +14,7 @@
 #include "kernel/bitpack.h"
 
 #define POINT_ROWS 32			/* up to here, pick rows out of packed words */
+#define RUN_STORE 8			/* values that a short run is stored as */
 
 const void *
 gpucol_cpu_column_packed(GpucolCpuWorker *worker, const GpucolCpuColumn *column,
@@ -198,17 +199,49 @@ load_packed(GpucolCpuWorker *worker, const GpucolCpuColumn *column,
 	}
 }
 
+/* All values of an RLE vector: those of a short run by one store, which the next ones mend. */
+static void
+load_all_runs(const GpucolCpuColumn *column, uint32_t row, uint32_t n, int64_t *out)
+{
+	uint32_t	r = gpucol_cpu_column_run(column, row);
+	uint32_t	at = 0;
+
+	for (; at < n && r < column->nruns; r++)
+	{
+		uint32_t	stop = column->run_ends[r] - row < n ? column->run_ends[r] - row : n;
+		int64_t		value = column->run_values[r];
+
+		if (n - at >= RUN_STORE)
+			for (uint32_t j = 0; j < RUN_STORE; j++)
+				out[at + j] = value;
+		else
+			for (uint32_t j = at; j < stop; j++)
+				out[j] = value;
+		for (uint32_t j = at + RUN_STORE; j < stop; j++)
+			out[j] = value;
+		at = stop;
+	}
+	for (; at < n; at++)
+		out[at] = 0;
+}
+
 /* Dense values of an RLE chunk. */
 static void
 load_runs(GpucolCpuWorker *worker, const GpucolCpuColumn *column,
 		  uint32_t vector, int64_t *out)
 {
 	uint32_t	base = vector * GPUCOL_VECTOR_VALUES;
-	uint32_t	r = gpucol_cpu_column_run(column, base);
+	uint32_t	r;
 
+	if (worker->full)
+	{
+		load_all_runs(column, base, worker->nsel, out);
+		return;
+	}
+	r = gpucol_cpu_column_run(column, base);
 	for (uint32_t j = 0; j < worker->nsel; j++)
 	{
-		uint32_t	row = base + (worker->full ? j : worker->sel[j]);
+		uint32_t	row = base + worker->sel[j];
 
 		while (r < column->nruns && column->run_ends[r] <= row)
 			r++;
@@ -290,8 +323,11 @@ load_bytes(GpucolCpuWorker *worker, int slot, const GpucolCpuVector *vector,
 			memset(reg->codes, 0, sizeof(uint32_t) * worker->nsel);
 		return;
 	}
-	for (uint32_t j = 0; j < worker->nsel; j++)
-		reg->v.s[j] = values[worker->full ? j : worker->sel[j]];
+	if (worker->full)
+		memcpy(reg->v.s, values, sizeof(GpucolBytes) * worker->nsel);
+	else
+		for (uint32_t j = 0; j < worker->nsel; j++)
+			reg->v.s[j] = values[worker->sel[j]];
 }
 
 /* Dense null bytes; reg->nulls stays NULL where there are none. */

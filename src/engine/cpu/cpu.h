@@ -15,6 +15,7 @@
  *	  engine/cpu/bounds.c	what values registers can have, that decimals be computed in 64 bits
  *	  engine/cpu/scan.c	output rows of a SCAN
  *	  engine/cpu/agg.c		aggregation: set-up, delivery; agg_update.c, agg_merge.c and agg_float.c the states
+ *	  engine/cpu/strings.c	byte strings of groups, numbered
  *	  engine/cpu/extreme.c	least and greatest byte strings
  *	  engine/cpu/merge.c	the merge of many groups by all threads; twins.c finds those of several tables
  *	  engine/cpu/agg_drain.c	tables of threads that become large, drained into tables by key
@@ -91,6 +92,7 @@ gpucol_cpu_put128(uint64_t *words, __int128 value)
 }
 
 typedef struct GpucolCpuGroups GpucolCpuGroups;
+typedef struct GpucolCpuStrings GpucolCpuStrings;
 typedef struct GpucolCpuDense GpucolCpuDense;
 typedef struct GpucolCpuWorker GpucolCpuWorker;
 typedef struct GpucolCpuRanks GpucolCpuRanks;
@@ -317,6 +319,7 @@ struct GpucolCpuWorker
 	void	   *words;			/* 64 word rows */
 	uint8_t    *valid;			/* 1,024 */
 	uint32_t   *ids;			/* 1,024 group numbers */
+	uint32_t	nruns;			/* of equal ones, which the groups' table has; 0 = unknown */
 	uint64_t   *hashes;			/* 1,024 */
 	uint64_t   *keys;			/* key words, 1,024 each */
 	uint16_t   *moved;			/* AGG of a part: registers that groups are made of */
@@ -335,6 +338,8 @@ struct GpucolCpuWorker
 
 	uint64_t	vectors_read;
 	uint64_t	grouped;		/* AGG: rows since its table was drained */
+	uint16_t	summed;			/* AGG: register that was summed last in the vector, and its sum */
+	__int128	sum;
 } __attribute__((aligned(128)));
 
 /*
@@ -528,6 +533,7 @@ typedef struct GpucolCpuAggregation
 	GpucolCpuRanks *ranks;		/* by extreme */
 	bool		has_float;		/* some state depends on the order of rows */
 	GpucolCpuAggMap *maps;		/* by aggregate of the program */
+	GpucolCpuStrings *strings;	/* of keys and sets, by number */
 	GpucolCpuGroups **parts;
 	int			nparts;
 	GpucolCpuGroups **keyed;	/* by key, what parts were drained into (agg_drain.c); NULL: nothing */
@@ -849,10 +855,8 @@ gpucol_cpu_extreme_is(const GpucolCpuAcc *acc)
 }
 
 extern GpucolStatus gpucol_cpu_extreme_init(GpucolRun *run);
-extern GpucolStatus gpucol_cpu_extreme_update(GpucolCpuWorker *worker,
-											  GpucolCpuGroups *groups,
-											  const GpucolCpuAcc *acc,
-											  const uint8_t *valid,
+extern GpucolStatus gpucol_cpu_extreme_update(GpucolCpuWorker *worker, GpucolCpuGroups *groups,
+											  const GpucolCpuAcc *acc, const uint8_t *valid,
 											  const GpucolCpuVector *vector);
 extern void gpucol_cpu_extreme_open(GpucolRun *run);
 extern GpucolStatus gpucol_cpu_extreme_drain(GpucolRun *run, const GpucolDelta *delta);
@@ -867,7 +871,7 @@ extern GpucolStatus gpucol_cpu_agg_merge(const GpucolRun *run, uint64_t *to, con
 
 /*
  * engine/cpu/merge.c: would the run's tables of groups better be merged by all threads?  If so,
- * do: the tables become disjoint, and the first has all strings.
+ * do: the tables become disjoint.
  */
 extern bool gpucol_cpu_merge_pays(const GpucolRun *run);
 extern GpucolStatus gpucol_cpu_merge_all(GpucolRun *run);
@@ -889,8 +893,7 @@ extern void gpucol_cpu_dense_plain(GpucolCpuWorker *worker, GpucolCpuGroups *gro
  * Advance those states of the selected rows' groups; where other states remain,
  * worker->ids becomes the groups.
  */
-extern GpucolStatus gpucol_cpu_dense_group(GpucolCpuWorker *worker,
-										   GpucolCpuGroups *groups,
+extern GpucolStatus gpucol_cpu_dense_group(GpucolCpuWorker *worker, GpucolCpuGroups *groups,
 										   const GpucolCpuVector *vector);
 
 #endif							/* GPUCOL_ENGINE_CPU_CPU_H */

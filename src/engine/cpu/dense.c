@@ -112,9 +112,16 @@ flush_share(void *arg, int index)
 static GpucolStatus
 flush_all(GpucolRun *run)
 {
+	bool		done;
+	GpucolStatus status;
+
 	if (run->agg.dense == NULL || !run->agg.dense->grouped)
 		return GPUCOL_OK;
-	gpucol_pool_run(run->nworkers, flush_share, run);
+	status = gpucol_cpu_dense_flush_slots(run, &done);
+	if (status != GPUCOL_OK)
+		return status;
+	if (!done)
+		gpucol_pool_run(run->nworkers, flush_share, run);
 	for (int w = 0; w < run->nworkers; w++)
 		if (run->workers[w].status != GPUCOL_OK)
 			return run->workers[w].status;

@@ -142,4 +142,7 @@ extern GpucolStatus gpucol_cpu_dense_resolve(GpucolCpuWorker *worker, GpucolCpuG
 			  uint32_t n);
 extern GpucolStatus gpucol_cpu_dense_flush(GpucolCpuWorker *worker, GpucolCpuGroups *groups);
 
+/* Empty all workers' channels, each worker some of the slots; *done says whether that pays. */
+extern GpucolStatus gpucol_cpu_dense_flush_slots(GpucolRun *run, bool *done);
+
 #endif							/* GPUCOL_ENGINE_CPU_DENSE_H */

@@ -3,52 +3,62 @@
  * dense_flush.c
  *	  Channels of slots, emptied into the states of groups.
  *
+ * Where there are many slots, the threads' channels are added up first, and each thread empties
+ * a share of the slots: every group is looked for once, and hardly any is in several tables.
+ *
  *-------------------------------------------------------------------------
  */
 #include "engine/cpu/dense.h"
 #include "kernel/bitpack.h"
 
 #define BATCH	(GPUCOL_VECTOR_VALUES / 2)	/* slots that are emptied together */
+#define MANY_SLOTS 4096			/* so many are worth a share for each thread */
 
-/* Key words of slot `slot` as row j of the worker's key columns. */
+/* One key's words of n slots, and its NULLs' bits. */
 static GpucolStatus
-slot_key(const GpucolRun *run, GpucolCpuWorker *worker, GpucolCpuGroups *groups,
-		 uint32_t slot, uint32_t j)
+slot_words(GpucolRun *run, const GpucolDenseKey *key, uint64_t null_bit, const uint32_t *slots,
+		   uint32_t n, uint64_t *nulls, uint64_t *words)
 {
-	const GpucolCpuDense *plan = run->agg.dense;
-	uint64_t   *words = worker->keys + GPUCOL_VECTOR_VALUES + j;
+	uint32_t	indexes[GPUCOL_VECTOR_VALUES];
+	uint8_t		isnull[GPUCOL_VECTOR_VALUES];
 
-	worker->keys[j] = 0;
-	for (int k = 0; k < plan->nkeys; k++)
+	for (uint32_t j = 0; j < n; j++)
 	{
-		const GpucolDenseKey *key = &plan->keys[k];
-		uint32_t	index = slot / key->stride % key->card;
-		int64_t		value = 0;
+		indexes[j] = slots[j] / key->stride % key->card;
+		isnull[j] = key->nullable && indexes[j] == key->card - 1;
+		nulls[j] |= isnull[j] ? null_bit : 0;
+	}
+	if (key->cls == GPUCOL_CLASS_S)
+		return gpucol_cpu_strings_codes(run, key->column, indexes, isnull, n, words);
+	for (uint32_t j = 0; j < n; j++)
+	{
+		int64_t		value = isnull[j] ? 0 : key->coded ? key->column->dict[indexes[j]] :
+			(int64_t) ((uint64_t) key->base + indexes[j] * key->step);
 
-		if (key->nullable && index == key->card - 1)
-			worker->keys[j] |= UINT64_C(1) << k;
-		else if (key->cls == GPUCOL_CLASS_S)
-		{
-			uint32_t	number;
-			GpucolStatus status = gpucol_cpu_group_code(groups, key->column, index, &number);
-
-			if (status != GPUCOL_OK)
-				return status;
-			value = number;
-		}
-		else
-		{
-			value = key->coded ? key->column->dict[index] :
-				(int64_t) ((uint64_t) key->base + index * key->step);
-			if (key->cls == GPUCOL_CLASS_B)
-				value = value != 0;
-		}
-		words[0] = (uint64_t) value;
+		if (key->cls == GPUCOL_CLASS_B)
+			value = value != 0;
+		words[j] = (uint64_t) value;
 		if (key->cls == GPUCOL_CLASS_D)
-			words[GPUCOL_VECTOR_VALUES] = (uint64_t) (value >> 63);
-		words += GPUCOL_VECTOR_VALUES * (key->cls == GPUCOL_CLASS_D ? 2 : 1);
+			words[GPUCOL_VECTOR_VALUES + j] = (uint64_t) (value >> 63);
 	}
 	return GPUCOL_OK;
+}
+
+/* Key words of n slots, as rows of the worker's key columns. */
+static GpucolStatus
+slot_keys(GpucolCpuWorker *worker, const uint32_t *slots, uint32_t n)
+{
+	const GpucolCpuDense *plan = worker->run->agg.dense;
+	uint64_t   *words = worker->keys + GPUCOL_VECTOR_VALUES;
+	GpucolStatus status = GPUCOL_OK;
+
+	memset(worker->keys, 0, sizeof(uint64_t) * n);
+	for (int k = 0; k < plan->nkeys && status == GPUCOL_OK; k++)
+	{
+		status = slot_words(worker->run, &plan->keys[k], UINT64_C(1) << k, slots, n, worker->keys, words);
+		words += GPUCOL_VECTOR_VALUES * (plan->keys[k].cls == GPUCOL_CLASS_D ? 2 : 1);
+	}
+	return status;
 }
 
 /* Find the groups of n <= 1,024 distinct slots that have none yet. */
@@ -57,10 +67,8 @@ gpucol_cpu_dense_resolve(GpucolCpuWorker *worker, GpucolCpuGroups *groups, const
 			  uint32_t n)
 {
 	uint32_t	ids[GPUCOL_VECTOR_VALUES];
-	GpucolStatus status = GPUCOL_OK;
+	GpucolStatus status = slot_keys(worker, slots, n);
 
-	for (uint32_t j = 0; j < n && status == GPUCOL_OK; j++)
-		status = slot_key(worker->run, worker, groups, slots[j], j);
 	if (groups->n == 0)
 		groups->only_layout = groups->layout;
 	if (status == GPUCOL_OK && groups->only_layout == groups->layout && !worker->run->agg.dense->repeats)
@@ -170,8 +178,8 @@ flush_acc(const GpucolCpuAcc *acc, const Place *place, const GpucolCpuGroups *gr
 
 /* Move the channels of n <= BATCH slots, all with rows, and clear them. */
 static GpucolStatus
-flush_slots(GpucolCpuWorker *worker, GpucolCpuGroups *groups, const uint32_t *slots,
-			uint32_t n)
+flush_slots(GpucolCpuWorker *worker, GpucolCpuGroups *groups, uint64_t *channels,
+			const uint32_t *slots, uint32_t n)
 {
 	const GpucolRun *run = worker->run;
 	const GpucolCpuDense *plan = run->agg.dense;
@@ -181,7 +189,7 @@ flush_slots(GpucolCpuWorker *worker, GpucolCpuGroups *groups, const uint32_t *sl
 
 	for (uint32_t j = 0; j < n; j++)
 	{
-		folded[j] = fold_copies(plan, groups->channels, slots[j]);
+		folded[j] = fold_copies(plan, channels, slots[j]);
 		if (groups->slot_groups[slots[j]] == 0)
 			missing[nmissing++] = slots[j];
 	}
@@ -210,19 +218,19 @@ flush_slots(GpucolCpuWorker *worker, GpucolCpuGroups *groups, const uint32_t *sl
 	return GPUCOL_OK;
 }
 
-/* The first slot from this one on that has rows; nslots if there is none. */
+/* The first slot from this one on, below the end, that has rows; the end if there is none. */
 static uint32_t
-next_taken(const GpucolCpuDense *plan, const uint64_t *channels, uint32_t slot)
+next_taken(const GpucolCpuDense *plan, const uint64_t *channels, uint32_t slot, uint32_t end)
 {
 	size_t		step = plan->copies * (size_t) plan->nchannels;
 
-	for (; slot < plan->nslots; slot++)
+	for (; slot < end; slot++)
 	{
 		const uint64_t *words = channels + slot * step + (size_t) plan->rows_channel;
 		uint64_t	any = 0;
 
 		/* a word a slot: eight at a time */
-		while (step == 1 && plan->nslots - slot > 8 &&
+		while (step == 1 && end - slot > 8 &&
 			   (words[0] | words[1] | words[2] | words[3] | words[4] | words[5] | words[6] | words[7]) == 0)
 		{
 			slot += 8;
@@ -236,28 +244,104 @@ next_taken(const GpucolCpuDense *plan, const uint64_t *channels, uint32_t slot)
 	return slot;
 }
 
-/* Flush one partition. */
-GpucolStatus
-gpucol_cpu_dense_flush(GpucolCpuWorker *worker, GpucolCpuGroups *groups)
+/* Move the channels of slots [from, end) into groups, which may be another table's. */
+static GpucolStatus
+flush_range(GpucolCpuWorker *worker, GpucolCpuGroups *groups, uint64_t *channels, uint32_t from, uint32_t end)
 {
 	const GpucolCpuDense *plan = worker->run->agg.dense;
 	uint32_t	slots[BATCH];
 	uint32_t	n = 0;
+	GpucolStatus status = GPUCOL_OK;
+
+	for (uint32_t slot = next_taken(plan, channels, from, end); slot < end && status == GPUCOL_OK;
+		 slot = next_taken(plan, channels, slot + 1, end))
+	{
+		slots[n++] = slot;
+		if (n == BATCH)
+		{
+			status = flush_slots(worker, groups, channels, slots, n);
+			n = 0;
+		}
+	}
+	return status == GPUCOL_OK && n > 0 ? flush_slots(worker, groups, channels, slots, n) : status;
+}
+
+/* Flush one partition. */
+GpucolStatus
+gpucol_cpu_dense_flush(GpucolCpuWorker *worker, GpucolCpuGroups *groups)
+{
 	GpucolStatus status;
 
 	if (groups->slot_rows == 0)
 		return GPUCOL_OK;
 	groups->slot_rows = 0;
 	status = gpucol_cpu_dense_fit(worker->run, groups);	/* the groups may have been drained */
-	for (uint32_t slot = next_taken(plan, groups->channels, 0); slot < plan->nslots && status == GPUCOL_OK;
-		 slot = next_taken(plan, groups->channels, slot + 1))
+	return status == GPUCOL_OK ?
+		flush_range(worker, groups, groups->channels, 0, worker->run->agg.dense->nslots) : status;
+}
+
+/* Thread `index` adds its share of all tables' slots up, in the first, and moves it into its groups. */
+static void
+flush_slot_share(void *arg, int index)
+{
+	GpucolRun  *run = arg;
+	const GpucolCpuDense *plan = run->agg.dense;
+	GpucolCpuWorker *worker = &run->workers[index];
+	size_t		nchannels = (size_t) plan->nchannels;
+	size_t		step = plan->copies * nchannels;
+	uint32_t	share = plan->nslots / (uint32_t) run->nworkers + 1;
+	uint32_t	from = share * (uint32_t) index < plan->nslots ? share * (uint32_t) index : plan->nslots;
+	uint32_t	end = plan->nslots - from < share ? plan->nslots : from + share;
+	uint64_t   *sums = run->agg.parts[0]->channels;
+
+	for (int p = 1; p < run->agg.nparts; p++)
 	{
-		slots[n++] = slot;
-		if (n == BATCH)
-		{
-			status = flush_slots(worker, groups, slots, n);
-			n = 0;
-		}
+		uint64_t   *channels = run->agg.parts[p]->channels;
+
+		if (run->agg.parts[p]->slot_rows == 0)
+			continue;
+		for (size_t at = from * step; at < end * step; at += nchannels)
+			for (size_t ch = 0; ch < nchannels; ch++)
+			{
+				uint64_t	word = channels[at + ch];
+
+				if (plan->shift[ch] >= 0)
+					sums[at + ch] += word;
+				else if (word > sums[at + ch])
+					sums[at + ch] = word;
+				channels[at + ch] = 0;
+			}
 	}
-	return status == GPUCOL_OK && n > 0 ? flush_slots(worker, groups, slots, n) : status;
+	worker->status = flush_range(worker, run->agg.parts[index], sums, from, end);
+}
+
+/* Are there many slots, all of whose states are in channels, which can hold the rows of all tables? */
+static bool
+shares_pay(const GpucolRun *run)
+{
+	uint64_t	rows = 0;
+
+	for (int a = 0; a < run->agg.naccs; a++)
+		if (!run->agg.dense->acc[a])
+			return false;
+	for (int p = 0; p < run->agg.nparts; p++)
+		rows += run->agg.parts[p]->slot_rows;
+	return run->nworkers > 1 && run->agg.nparts == run->nworkers && !run->window.by_ordinal &&
+		run->agg.dense->nslots >= MANY_SLOTS && rows > 0 && rows <= run->agg.dense->flush_rows;
+}
+
+GpucolStatus
+gpucol_cpu_dense_flush_slots(GpucolRun *run, bool *done)
+{
+	GpucolStatus status = GPUCOL_OK;
+
+	*done = shares_pay(run);
+	for (int p = 0; p < run->agg.nparts && *done && status == GPUCOL_OK; p++)
+		status = gpucol_cpu_dense_fit(run, run->agg.parts[p]);
+	if (!*done || status != GPUCOL_OK)
+		return status;
+	gpucol_pool_run(run->nworkers, flush_slot_share, run);
+	for (int p = 0; p < run->agg.nparts; p++)
+		run->agg.parts[p]->slot_rows = 0;
+	return GPUCOL_OK;
 }

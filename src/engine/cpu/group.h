@@ -1,34 +1,28 @@
 /*-------------------------------------------------------------------------
  *
  * group.h
- *	  Tables of the CPU engine's aggregation: groups, distinct byte strings and
- *	  sets of distinct values.  Each table belongs to one thread at a time.
+ *	  Tables of the CPU engine's aggregation: groups and sets of distinct values.  Each table
+ *	  belongs to one thread at a time.
  *
  *-------------------------------------------------------------------------
  */
 #ifndef GPUCOL_ENGINE_CPU_GROUP_H
 #define GPUCOL_ENGINE_CPU_GROUP_H
 
-#include "base/hash_table.h"
-#include "engine/cpu/cpu.h"
+#include "engine/cpu/strings.h"
 
 #define GPUCOL_CPU_CACHED_SLOTS 4096	/* tables up to this are in the processor's cache */
 #define GPUCOL_CPU_DEALT_GROUPS 4096	/* so many groups keep all threads busy with their sets */
 #define GPUCOL_CPU_LINE_WORDS	8		/* of a line of it */
 
-/* Byte strings, numbered from 0 in order of appearance. */
-typedef struct GpucolCpuStrings
+/* Rows of a vector whose strings are not empty, and how many of those that count are. */
+typedef struct GpucolCpuFull
 {
 	uint32_t	n;
-	uint32_t	capacity;
-	GpucolBytes *values;
-	uint64_t	bytes;			/* of all values */
-	GpucolHashTable table;		/* their numbers */
-	uint32_t	empty;			/* number + 1 of the string of no bytes, 0 unknown */
-	char	   *chunk;			/* arena: each chunk starts with a link */
-	size_t		chunk_used;
-	size_t		chunk_size;
-} GpucolCpuStrings;
+	uint32_t	nempty;
+	uint64_t	empty;			/* number of the string of no bytes, if any are */
+	uint16_t	rows[GPUCOL_VECTOR_VALUES + 1];
+} GpucolCpuFull;
 
 /* Set of (group, value) pairs. */
 typedef struct GpucolCpuSet
@@ -40,6 +34,11 @@ typedef struct GpucolCpuSet
 	/* numbers of strings in the only group: a bit each */
 	uint64_t   *bits;
 	uint64_t	nbits;			/* a multiple of 64 */
+
+	/* other values in the only group: slots, of which 0 is free */
+	uint64_t   *values;
+	uint64_t	nvalues;		/* slots: a power of two, or 0 */
+	bool		has_zero;
 } GpucolCpuSet;
 
 /* A row that the main thread is to look at: code, or place in the window or batch. */
@@ -59,13 +58,6 @@ typedef struct GpucolCpuExtreme
 	uint32_t	candidates_room;
 	GpucolCpuCandidate *candidates;
 } GpucolCpuExtreme;
-
-/* String numbers of a column's dictionary codes in one segment; + 1, 0 unknown. */
-typedef struct GpucolCpuCodeMap
-{
-	uint64_t	serial;			/* segment */
-	uint32_t   *numbers;
-} GpucolCpuCodeMap;
 
 /* Pairs of (group, code) of the current segment that a set has: a bit each. */
 typedef struct GpucolCpuSeen
@@ -97,6 +89,10 @@ struct GpucolCpuGroups
 	uint32_t	sorted;			/* of these, those that are searched for, and not in the table */
 	uint32_t	searches;		/* so far */
 
+	/* the last look-up by hash: places of rows whose key is not that of the row before; and the end */
+	uint32_t	nruns;			/* 0: unknown */
+	uint16_t	runs[GPUCOL_VECTOR_VALUES + 1];
+
 	/* one key: groups + 1 of the values from direct_base on, and of NULL */
 	uint32_t   *direct;
 	int64_t		direct_base;
@@ -104,12 +100,14 @@ struct GpucolCpuGroups
 	uint32_t	direct_size;
 	uint32_t	ndirect;		/* keys that are strings: groups that are there */
 	bool		by_hash;		/* numbers are not looked up so */
+	uint32_t	wide;			/* vectors whose numbers could not be */
 
-	GpucolCpuStrings strings;
+	char	   *chunk;			/* memory of strings: each chunk starts with a link */
+	size_t		chunk_used;
+	size_t		chunk_size;
 	GpucolCpuSet *sets;
 	GpucolCpuSeen *seen;		/* by set */
 	GpucolCpuExtreme *extremes;
-	GpucolCpuCodeMap *maps;		/* by program column */
 
 	/* slots of engine/cpu/dense.c */
 	uint64_t   *channels;
@@ -128,15 +126,6 @@ extern void gpucol_cpu_group_clear(GpucolCpuGroups *groups);
 
 /* Bytes of a table: groups, what finds them, strings and sets. */
 extern uint64_t gpucol_cpu_group_bytes(const GpucolCpuGroups *groups);
-
-/* The strings that merged keys number: the first table's, or those of each table by key. */
-static inline const GpucolCpuStrings *
-gpucol_cpu_group_merged_strings(const GpucolCpuGroups *groups)
-{
-	const GpucolCpuAggregation *agg = &groups->run->agg;
-
-	return agg->keyed == NULL ? &agg->parts[0]->strings : &groups->strings;
-}
 
 /* Groups of a table, and pairs of its sets where there are groups enough to deal. */
 static inline uint64_t
@@ -161,12 +150,11 @@ gpucol_cpu_agg_is_full(const GpucolCpuWorker *worker)
 /* Make room in a table for n items. */
 extern GpucolStatus gpucol_cpu_group_grow(GpucolRun *run, GpucolHashTable *table, uint64_t n);
 
-/* Codes that a chunk may have. */
-static inline size_t
-gpucol_cpu_code_space(const GpucolCpuColumn *column)
+/* A float key's bit pattern with -0 as 0, for hashing. */
+GPUCOL_CPU_INLINE uint64_t
+gpucol_cpu_group_float_word(uint64_t bits)
 {
-	return column->desc->coding == GPUCOL_CODING_CONSTANT ?
-		1 : (size_t) 1 << column->desc->width;
+	return bits << 1 == 0 ? 0 : bits;
 }
 
 /* The hash of a key. */
@@ -195,28 +183,13 @@ extern GpucolStatus gpucol_cpu_group_append(GpucolCpuGroups *groups,
 /* Memory that the groups own for as long as they are there; NULL beyond the limit. */
 extern char *gpucol_cpu_group_space(GpucolCpuGroups *groups, size_t size);
 
-/* Number of a byte string, added if it is new. */
-extern GpucolStatus gpucol_cpu_group_string(GpucolCpuGroups *groups,
-											GpucolBytes value, uint32_t *number);
-
-/* The same for a dictionary code of the current segment. */
-extern GpucolStatus gpucol_cpu_group_code(GpucolCpuGroups *groups,
-										  const GpucolCpuColumn *column,
-										  uint32_t code, uint32_t *number);
-
 /*
- * The same for the values of n rows, at most 1,024, or for their dictionary codes of the
- * current segment; rows with a byte in `skip` (NULL = none) get 0.  hashes is scratch
- * for n.
+ * Numbers of the byte strings of n rows, at most 1,024; rows with a byte in `skip` (NULL = none)
+ * get 0.  hashes is scratch for n.  *full lists the other rows of strings that have bytes.
  */
-extern GpucolStatus gpucol_cpu_group_strings(GpucolCpuGroups *groups,
-											 const GpucolBytes *values,
+extern GpucolStatus gpucol_cpu_group_strings(GpucolRun *run, const GpucolBytes *values,
 											 const uint8_t *skip, uint32_t n,
-											 uint64_t *hashes, uint64_t *numbers);
-extern GpucolStatus gpucol_cpu_group_codes(GpucolCpuGroups *groups,
-										   const GpucolCpuColumn *column,
-										   const uint32_t *codes, const uint8_t *skip,
-										   uint32_t n, uint64_t *numbers);
+											 uint64_t *hashes, uint64_t *numbers, GpucolCpuFull *full);
 
 /*
  * Bits of the pairs (group, code) of the current segment for a set, or NULL beyond
@@ -225,14 +198,19 @@ extern GpucolStatus gpucol_cpu_group_codes(GpucolCpuGroups *groups,
 extern GpucolCpuSeen *gpucol_cpu_group_seen(GpucolCpuGroups *groups, uint32_t set,
 											const GpucolCpuColumn *column);
 
-/* Fetch the place of a pair. */
-extern void gpucol_cpu_group_prefetch(const GpucolCpuSet *set, uint64_t group,
-									  uint64_t value);
+/*
+ * Add n pairs of group and value, at most 1,024, to a set; those that are new are counted in word
+ * `offset` of the group's state.
+ */
+extern GpucolStatus gpucol_cpu_group_add_pairs(GpucolCpuGroups *groups, uint32_t set, const uint32_t *ids,
+											   const uint64_t *values, uint32_t n, uint32_t offset);
 
-/* Add a pair to a set; *added tells whether it was new. */
-extern GpucolStatus gpucol_cpu_group_add(GpucolCpuGroups *groups, GpucolCpuSet *set,
-										 uint64_t group, uint64_t value,
-										 bool *added);
+/* Add n values, at most 1,024, to the set of the only group; *added is how many were new. */
+extern GpucolStatus gpucol_cpu_group_add_values(GpucolCpuGroups *groups, GpucolCpuSet *set,
+												const uint64_t *values, uint32_t n, uint32_t *added);
+
+/* Of the only group's sets of values in all tables: how many different ones are there? */
+extern void gpucol_cpu_group_count_values(GpucolRun *run, uint32_t set, uint64_t *total);
 
 /* The same for the number of a string in the only group: such a set has no other pairs. */
 extern GpucolStatus gpucol_cpu_group_add_number(GpucolCpuGroups *groups, GpucolCpuSet *set,

@@ -7,7 +7,6 @@
  * than filling them where each has many groups.  Here all tables stay where they are, and
  * all threads search for groups that several of them have (engine/cpu/twins.h):
  *
- *	  strings	of keys and sets get the numbers that the first table has or gives them
  *	  groups	the state of a group is merged into that of its twin in the first table
  *				that has it, in the order of the tables: sums of floats stay what they
  *				are whatever the number of threads
@@ -30,10 +29,8 @@ typedef struct Merge
 {
 	GpucolRun  *run;
 	uint64_t   *nitems;			/* by table: what is searched now */
-	uint64_t   *nstrings;		/* by table: strings of those before it; and of all */
-	uint32_t   *strings;		/* by string of all tables: twin + 1 or 0; then its number */
-	uint64_t   *ngroups;		/* the same of groups */
-	uint32_t   *groups;
+	uint64_t   *ngroups;		/* by table: groups of those before it; and of all */
+	uint32_t   *groups;			/* by group of all tables: twin + 1 or 0 */
 	const GpucolCpuAcc *acc;	/* set that is merged now */
 } Merge;
 
@@ -70,124 +67,6 @@ count_items(const Merge *merge, uint64_t **before, uint32_t **twins)
 	return *twins == NULL ? GPUCOL_OUT_OF_MEMORY : GPUCOL_OK;
 }
 
-/* ---- strings ---- */
-
-GPUCOL_CPU_INLINE const GpucolBytes *
-string_of(const Merge *merge, GpucolCpuItem item)
-{
-	return &table_of(merge, item.table)->strings.values[item.number];
-}
-
-static bool
-hash_string(void *of, GpucolCpuItem item, uint64_t *hash)
-{
-	const GpucolBytes *value = string_of(of, item);
-
-	*hash = gpucol_hash_bytes(value->data, value->len);
-	return true;
-}
-
-static void
-fetch_string(void *of, GpucolCpuItem item)
-{
-	GPUCOL_PREFETCH(string_of(of, item)->data);
-}
-
-static bool
-same_string(void *of, GpucolCpuItem a, GpucolCpuItem b)
-{
-	const GpucolBytes *x = string_of(of, a);
-	const GpucolBytes *y = string_of(of, b);
-
-	return x->len == y->len && (x->len == 0 || memcmp(x->data, y->data, x->len) == 0);
-}
-
-static GpucolStatus
-found_string(void *of, GpucolCpuItem item, GpucolCpuItem twin)
-{
-	Merge	   *merge = of;
-
-	merge->strings[place_of(merge->nstrings, item)] = twin.table < 0 ? 0 :
-		(uint32_t) place_of(merge->nstrings, twin) + 1;
-	return GPUCOL_OK;
-}
-
-/* Hand a table's memory of strings to the first one. */
-static void
-hand_over(GpucolCpuStrings *to, GpucolCpuStrings *from)
-{
-	char	   *last = from->chunk;
-
-	if (last == NULL)
-		return;
-	while (*(char **) last != NULL)
-		last = *(char **) last;
-	if (to->chunk == NULL)
-	{
-		to->chunk = from->chunk;
-		to->chunk_used = from->chunk_used;
-		to->chunk_size = from->chunk_size;
-	}
-	else
-	{
-		*(char **) last = *(char **) to->chunk;
-		*(char **) to->chunk = from->chunk;
-	}
-	from->chunk = NULL;
-}
-
-/* Make all strings those of the first table, and their twins numbers there. */
-static GpucolStatus
-number_strings(Merge *merge)
-{
-	GpucolRun  *run = merge->run;
-	GpucolCpuStrings *all = &run->agg.parts[0]->strings;
-	uint64_t	total = merge->nstrings[run->agg.nparts];
-	GpucolBytes *values = gpucol_cpu_realloc(run, all->values, sizeof(GpucolBytes) * total);
-
-	if (values == NULL)
-		return GPUCOL_OUT_OF_MEMORY;
-	all->values = values;
-	all->capacity = (uint32_t) total;
-	for (uint32_t i = 0; i < all->n; i++)
-		merge->strings[i] = i;
-	for (int p = 1; p < run->agg.nparts; p++)
-	{
-		GpucolCpuStrings *from = &run->agg.parts[p]->strings;
-		uint32_t   *numbers = merge->strings + merge->nstrings[p];
-
-		for (uint32_t i = 0; i < from->n; i++)
-			if (numbers[i] != 0)
-				numbers[i] = merge->strings[numbers[i] - 1];
-			else
-			{
-				all->values[all->n] = from->values[i];
-				numbers[i] = all->n++;
-			}
-		hand_over(all, from);
-	}
-	return GPUCOL_OK;
-}
-
-static GpucolStatus
-merge_strings(Merge *merge)
-{
-	GpucolRun  *run = merge->run;
-	GpucolCpuTwins twins = {run, run->agg.nparts, merge->nitems, merge,
-	hash_string, fetch_string, same_string, found_string};
-	uint64_t	n = 0;
-	GpucolStatus status;
-
-	for (int p = 0; p < run->agg.nparts; p++)
-		n += merge->nitems[p] = run->agg.parts[p]->strings.n;
-	if (n == 0)
-		return GPUCOL_OK;
-	status = count_items(merge, &merge->nstrings, &merge->strings);
-	if (status == GPUCOL_OK)
-		status = gpucol_cpu_twins_find(&twins);
-	return status == GPUCOL_OK ? number_strings(merge) : status;
-}
-
 /* ---- groups ---- */
 
 GPUCOL_CPU_INLINE uint64_t *
@@ -196,32 +75,12 @@ key_of(const Merge *merge, GpucolCpuItem item)
 	return table_of(merge, item.table)->keys + item.number * merge->run->agg.group_words;
 }
 
-/* Rewrite the string numbers of a key to those of the first table. */
-static void
-renumber_key(const Merge *merge, int table, uint64_t *key)
-{
-	const GpucolRun *run = merge->run;
-	uint32_t	word = 1;
-
-	for (int k = 0; k < run->program->nkeys; k++)
-	{
-		GpucolClass cls = run->code.classes[run->code.keys[k]];
-
-		if (cls == GPUCOL_CLASS_S && !(key[0] >> k & 1))
-			key[word] = merge->strings[merge->nstrings[table] + key[word]];
-		word += cls == GPUCOL_CLASS_D ? 2 : 1;
-	}
-}
-
 static bool
 hash_group(void *of, GpucolCpuItem item, uint64_t *hash)
 {
 	const Merge *merge = of;
-	uint64_t   *key = key_of(merge, item);
 
-	if (merge->strings != NULL && item.table > 0)
-		renumber_key(merge, item.table, key);
-	*hash = gpucol_cpu_group_hash(merge->run, key);
+	*hash = gpucol_cpu_group_hash(merge->run, key_of(merge, item));
 	return true;
 }
 
@@ -309,8 +168,7 @@ pair_of(const Merge *merge, GpucolCpuItem item, uint64_t *group, uint64_t *value
 		return false;
 	place = merge->ngroups[item.table] + slot[0] - 1;
 	*group = merge->groups[place] == 0 ? place : merge->groups[place] - UINT64_C(1);
-	*value = merge->run->code.classes[merge->acc->arg] == GPUCOL_CLASS_S ?
-		merge->strings[merge->nstrings[item.table] + slot[1]] : slot[1];
+	*value = slot[1];
 	return true;
 }
 
@@ -378,12 +236,10 @@ merge_numbers(const Merge *merge)
 		for (uint64_t w = 0; w < from->nbits / 64; w++)
 			for (uint64_t bits = from->bits[w]; bits != 0; bits &= bits - 1)
 			{
-				uint64_t	number = w * 64 + (uint64_t) __builtin_ctzll(bits);
 				bool		added;
 
 				if (gpucol_cpu_group_add_number(to, &to->sets[merge->acc->distinct],
-												merge->strings[merge->nstrings[p] + number],
-												&added) != GPUCOL_OK)
+												w * 64 + (uint64_t) __builtin_ctzll(bits), &added) != GPUCOL_OK)
 					return GPUCOL_OUT_OF_MEMORY;
 				to->states[merge->acc->offset] += added;
 			}
@@ -414,7 +270,7 @@ gpucol_cpu_merge_pays(const GpucolRun *run)
 
 	for (int p = 0; p < run->agg.nparts; p++)
 	{
-		n += run->agg.parts[p]->n + run->agg.parts[p]->strings.n;
+		n += run->agg.parts[p]->n;
 		for (int s = 0; s < run->agg.ndistinct; s++)
 			n += run->agg.parts[p]->sets[s].nslots;
 	}
@@ -433,10 +289,7 @@ gpucol_cpu_merge_all(GpucolRun *run)
 	merge.nitems = gpucol_cpu_alloc(run, sizeof(uint64_t) * (size_t) run->agg.nparts);
 	if (merge.nitems == NULL)
 		return GPUCOL_OUT_OF_MEMORY;
-	status = merge_strings(&merge);
-	run->source->ops->check_interrupts(run->source);
-	if (status == GPUCOL_OK)
-		status = merge_groups(&merge);
+	status = merge_groups(&merge);
 	run->source->ops->check_interrupts(run->source);
 	for (int i = 0; i < run->agg.naccs && status == GPUCOL_OK; i++)
 		if (run->agg.accs[i].op == GPUCOL_CPU_ACC_DISTINCT)
@@ -444,8 +297,6 @@ gpucol_cpu_merge_all(GpucolRun *run)
 	if (status == GPUCOL_OK)
 		gpucol_pool_run(run->nworkers, drop_share, &merge);
 	gpucol_cpu_free(run, merge.nitems);
-	gpucol_cpu_free(run, merge.nstrings);
-	gpucol_cpu_free(run, merge.strings);
 	gpucol_cpu_free(run, merge.ngroups);
 	gpucol_cpu_free(run, merge.groups);
 	return status;

@@ -267,33 +267,6 @@ gpucol_cpu_stream_tables(GpucolRun *run)
 	return GPUCOL_OK;
 }
 
-/*
- * Keep the values of one vector, which the decoder has laid one behind another and will
- * overwrite; *size is what they take.
- */
-static GpucolStatus
-keep_values(GpucolRun *run, GpucolBytes *values, char **kept, size_t *size)
-{
-	const char *from;
-	char	   *to;
-	int			first = 0;
-	int			last = GPUCOL_VECTOR_VALUES - 1;
-
-	while (first < last && values[first].len == 0)
-		first++;
-	while (first < last && values[last].len == 0)
-		last--;
-	from = values[first].data;
-	*size = (size_t) (values[last].data + values[last].len - from);
-	*kept = to = gpucol_cpu_alloc(run, *size + 1);
-	if (to == NULL)
-		return GPUCOL_OUT_OF_MEMORY;
-	memcpy(to, from, *size);
-	for (int i = 0; i < GPUCOL_VECTOR_VALUES; i++)
-		values[i].data = values[i].len > 0 ? to + (values[i].data - from) : to;
-	return GPUCOL_OK;
-}
-
 /* Vectors of raw bytes, or of numerics that have no bytes in the chunk, as threads decode them. */
 typedef struct Decoding
 {
@@ -302,7 +275,7 @@ typedef struct Decoding
 	uint32_t	first;			/* vector, of so many: */
 	uint32_t	n;
 	Copy		data[GPUCOL_CPU_RAW_WINDOW];	/* DATA of each */
-	size_t		bytes[GPUCOL_CPU_RAW_WINDOW];	/* of its values */
+	size_t		bytes[GPUCOL_CPU_RAW_WINDOW];	/* that its values lie in */
 	GpucolStatus status[GPUCOL_CPU_RAW_WINDOW];
 	atomic_uint next;			/* to be drawn */
 } Decoding;
@@ -323,6 +296,26 @@ copy_data(Decoding *d, uint32_t v)
 					   (uint32_t) ((end + GPUCOL_ROW_BYTES - 1) / GPUCOL_ROW_BYTES) - row, &d->data[v]);
 }
 
+/* Keep the memory that a vector's values lie in: the decoder's block, or what was copied of the chunk. */
+static void
+keep_memory(Decoding *d, GpucolDecoder *decoder, uint32_t v, const GpucolBytes *values)
+{
+	uint32_t	first = 0;
+
+	while (first < GPUCOL_VECTOR_VALUES - 1 && values[first].len == 0)
+		first++;
+	if (decoder->block != NULL && values[first].data >= decoder->block &&
+		values[first].data < decoder->block + decoder->block_size)
+	{
+		d->bytes[v] = decoder->block_size;
+		d->column->raw_data[v] = gpucol_decode_take_block(decoder);
+		return;
+	}
+	d->bytes[v] = (size_t) d->data[v].rows.npages * PAGE_BYTES;
+	d->column->raw_data[v] = d->data[v].memory;
+	d->data[v].memory = NULL;
+}
+
 /* Decode the vectors that one thread draws. */
 static void
 decode_share(void *arg, int index)
@@ -341,7 +334,7 @@ decode_share(void *arg, int index)
 		gpucol_decode_map(&decoder, GPUCOL_STREAM_DATA, &d->data[v].rows);
 		d->status[v] = gpucol_decode_bytes(&decoder, d->first + v, values);
 		if (d->status[v] == GPUCOL_OK)
-			d->status[v] = keep_values(d->run, values, &d->column->raw_data[v], &d->bytes[v]);
+			keep_memory(d, &decoder, v, values);
 	}
 	gpucol_decode_free(&decoder);
 }
