@@ -82,6 +82,8 @@ typedef struct GpucolReduction
 	uint32_t	drained;		/* by all, into tables by key: so many times; 0: once they were complete */
 	uint64_t	found;			/* groups of all copies, */
 	uint64_t	groups;			/* and merged */
+	uint64_t	complete;		/* others, that were complete when their vector was, */
+	uint64_t	dropped;		/* and of these, that were not wanted */
 	uint64_t	bytes;			/* of all copies and tables by key at a time, at most */
 } GpucolReduction;
 
@@ -233,6 +235,8 @@ typedef struct GpucolRunOptions
 	const GpucolRowShape *shape;	/* what becomes of the rows, if the engine knows
 								 * how; NULL: nothing */
 	bool		jit;			/* CUDA: may run kernels compiled for the program */
+	bool		look_ahead;		/* CPU, AGG: the source is this run's alone, so that it may be
+								 * gone through before rows are read */
 	bool		in_place;		/* AGG: the host is done with a batch before the process
 								 * asks any engine for anything else, so that one of up
 								 * to GPUCOL_IN_PLACE_ROWS may show results where they

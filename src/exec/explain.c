@@ -169,6 +169,9 @@ explain_reduction(const GpucolReduction *r, ExplainState *es)
 						 r->drained > 0 ? psprintf(" by key, %u times", r->drained) : "");
 	else
 		appendStringInfo(&text, UINT64_FORMAT " %s; ", r->groups, r->groups == 1 ? "group" : "groups");
+	if (r->complete > 0)
+		appendStringInfo(&text, UINT64_FORMAT " complete in their vectors, of which " UINT64_FORMAT " dropped; ",
+						 r->complete, r->dropped);
 	appendStringInfo(&text, UINT64_FORMAT " kB", (r->bytes + 1023) / 1024);
 	ExplainPropertyText("Reduction Objects", text.data, es);
 }

@@ -266,6 +266,7 @@ start_engine(GpucolExec *exec, const GpucolEngine *engine, const char **why)
 	}
 	options.part = exec->part;
 	options.checked = exec->checked;
+	options.look_ahead = exec->parallel == NULL;
 	options.in_place = exec->in_place;
 	exec->engine = engine;
 	exec->engine_name = engine->name;

@@ -794,8 +794,8 @@ static const GpucolHost host = {.test = host_test,.compare = host_compare};
 static GpucolRunOptions
 make_options(int threads, size_t limit, GpucolLookup **lookups)
 {
-	GpucolRunOptions options = {.threads = threads,.memory_limit = limit,.lookups = lookups,
-	.nlookups = ntables};
+	GpucolRunOptions options = {.threads = threads,.look_ahead = threads % 2 == 0,.memory_limit = limit,
+	.lookups = lookups,.nlookups = ntables};
 
 	for (int t = 0; t < ntables; t++)
 		lookups[t] = tables[t].lookup;

@@ -21,7 +21,7 @@
  *
  *-------------------------------------------------------------------------
  */
-#include "engine/cpu/agg.h"
+#include "engine/cpu/final.h"
 
 #define FLOAT_PARTS 4			/* partitions of a grouped float aggregation */
 #define FLOAT_PARTS_UNGROUPED 16
@@ -413,6 +413,9 @@ gpucol_cpu_agg_next(GpucolRun *run, GpucolResult *out)
 
 	if (!run->agg.merged)
 	{
+		status = gpucol_cpu_final_init(run);
+		if (status != GPUCOL_OK)
+			return status;
 		do
 		{
 			status = gpucol_cpu_source_step(run);

@@ -165,6 +165,19 @@ extern GpucolStatus gpucol_cpu_drain_end(GpucolRun *run);
 extern void gpucol_cpu_first_select(GpucolRun *run);
 extern void gpucol_cpu_first_settle(GpucolRun *run);
 
+/* Those of the groups seen so far that come first by the first sort key: their places. */
+typedef struct GpucolCpuKth
+{
+	__int128   *heap;			/* room for k; NULL: the tests alone are looked at */
+	uint64_t	n;				/* noted */
+	int			margin;			/* of places that are only about right */
+	bool		any;			/* of groups that tie with the k-th, any will do */
+} GpucolCpuKth;
+
+/* Begin; does a group meet the tests, and may it be among the first k?  run->agg.first is there. */
+extern void gpucol_cpu_kth_open(const GpucolRun *run, GpucolCpuKth *kth, __int128 *heap);
+extern bool gpucol_cpu_kth_take(GpucolCpuKth *kth, const GpucolCpuGroups *groups, uint32_t group);
+
 GPUCOL_CPU_INLINE bool
 gpucol_cpu_is_settled(const GpucolRun *run, uint64_t hash)
 {

@@ -7,7 +7,7 @@
  *
  *-------------------------------------------------------------------------
  */
-#include "engine/cpu/agg.h"
+#include "engine/cpu/final.h"
 
 /* Merge the states of one group into another's. */
 GpucolStatus
@@ -262,8 +262,11 @@ gpucol_cpu_agg_merge_parts(GpucolRun *run)
 		reduction->by_all = gpucol_cpu_merge_pays(run);
 		status = reduction->by_all ? gpucol_cpu_merge_all(run) : merge_into_first(run);
 	}
+	gpucol_cpu_final_note(run);
 	for (int p = 0; p < run->agg.nparts && status == GPUCOL_OK; p++)
 		reduction->groups += run->agg.parts[p]->n;
+	if (status == GPUCOL_OK)
+		status = gpucol_cpu_final_deliver(run);
 	run->agg.merged = status == GPUCOL_OK;
 	return status;
 }

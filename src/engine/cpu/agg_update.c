@@ -11,6 +11,7 @@
 #include "engine/cpu/agg.h"
 #include "engine/cpu/build.h"
 #include "engine/cpu/dense.h"
+#include "engine/cpu/final.h"
 #include "engine/cpu/select.h"
 #include "kernel/bitpack.h"
 #include "kernel/hash.h"
@@ -753,11 +754,13 @@ gpucol_cpu_agg_update(GpucolCpuWorker *worker, const GpucolCpuVector *vector)
 										 vector->ordinal % (unsigned) run->agg.nparts :
 										 (unsigned) worker->index];
 	bool		dense = vector->delta == NULL && run->agg.dense != NULL;
+	GpucolCpuGroups *own = dense ? NULL : gpucol_cpu_final_table(worker, vector, groups);
 	bool		done = false;
 	GpucolStatus status;
 
 	worker->nruns = 0;
 	worker->summed = GPUCOL_NO_REG;
+	groups = own != NULL ? own : groups;
 	if (dense && run->program->nkeys == 0)
 		gpucol_cpu_dense_plain(worker, groups, vector, &done);
 	if (done)
@@ -788,13 +791,13 @@ gpucol_cpu_agg_update(GpucolCpuWorker *worker, const GpucolCpuVector *vector)
 	{
 		status = fill_keys(worker);
 		if (status == GPUCOL_OK)
-			status = run->agg.appends ?
+			status = own != NULL ? gpucol_cpu_final_lookup(worker, own) : run->agg.appends ?
 				gpucol_cpu_group_append(groups, worker->keys, GPUCOL_VECTOR_VALUES, worker->nsel, worker->ids) :
 				gpucol_cpu_group_lookup(groups, worker->keys, GPUCOL_VECTOR_VALUES,
 										worker->nsel, worker->hashes, worker->ids);
-		worker->nruns = run->agg.appends ? 0 : groups->nruns;
+		worker->nruns = own != NULL || run->agg.appends ? 0 : groups->nruns;
 	}
-	worker->grouped += worker->nsel;
+	worker->grouped += own != NULL ? 0 : worker->nsel;
 	for (int a = 0; a < run->agg.naccs && status == GPUCOL_OK; a++)
 		if (!dense || !gpucol_cpu_dense_has(run, a))
 			status = update_acc(worker, groups, &run->agg.accs[a], vector);

@@ -19,6 +19,7 @@
  *	  engine/cpu/extreme.c	least and greatest byte strings
  *	  engine/cpu/merge.c	the merge of many groups by all threads; twins.c finds those of several tables
  *	  engine/cpu/agg_drain.c	tables of threads that become large, drained into tables by key
+ *	  engine/cpu/final.c	groups that are complete when their vector is
  *	  engine/cpu/first.c	which groups are delivered
  *	  engine/cpu/dense.c	grouping and sums on packed codes, where a segment allows it
  *	  engine/cpu/live.c	which registers are read after a step, and their moving together; select.c lists of rows
@@ -99,6 +100,7 @@ typedef struct GpucolCpuRanks GpucolCpuRanks;
 typedef struct GpucolCpuProbe GpucolCpuProbe;
 typedef struct GpucolCpuTrail GpucolCpuTrail;
 typedef struct GpucolCpuBuilt GpucolCpuBuilt;
+typedef struct GpucolCpuFinal GpucolCpuFinal;
 
 /*
  * One table column in the current segment.  Written by the main thread between
@@ -456,6 +458,7 @@ typedef struct GpucolCpuMemory
 /* What the source gave last: a segment, or a batch of the delta (engine/cpu/source.c). */
 typedef struct GpucolCpuInput
 {
+	bool		look_ahead;		/* it may be gone through before */
 	bool		in_segment;
 	bool		segments_done;
 	GpucolSegment segment;
@@ -545,6 +548,7 @@ typedef struct GpucolCpuAggregation
 	GpucolCpuDense *plans[2];
 	uint64_t	dense_layout;	/* changes with the meaning of slots, */
 	uint64_t	dense_meaning;	/* and with that of channels */
+	GpucolCpuFinal *final;		/* of groups that are complete when their vector is (final.c); NULL: nothing */
 	const GpucolFirst *first;	/* which groups are wanted; NULL: all */
 	uint64_t   *settled;		/* bits of hashes that they have; NULL: any */
 	bool		merged;

@@ -7,6 +7,7 @@
  *-------------------------------------------------------------------------
  */
 #include "engine/cpu/dense.h"
+#include "engine/cpu/final.h"
 #include "engine/cpu/join.h"
 #include "kernel/bitpack.h"
 
@@ -358,7 +359,7 @@ slots_pay(const GpucolRun *run, const GpucolCpuDense *plan)
 	size_t		bytes = (size_t) plan->nslots * run->agg.nparts *
 		(sizeof(uint32_t) + sizeof(uint64_t) * (size_t) plan->nchannels);
 
-	if (plan->nslots > 4096 && plan->nslots > 2 * run->input.segment.nrows)
+	if (plan->nslots > 4096 && (plan->nslots > 2 * run->input.segment.nrows || gpucol_cpu_final_is_on(run)))
 		return false;
 	return bytes < gpucol_budget_left(&run->mem.budget) / 2;
 }

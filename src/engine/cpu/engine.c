@@ -214,6 +214,7 @@ cpu_start(const GpucolProgram *program, GpucolSource *source, const GpucolHost *
 	run->window.scan = run->window.raw = 1;
 	run->window.pace = GPUCOL_CPU_FIRST_PACE;
 	run->out.checked = options->checked;
+	run->input.look_ahead = options->look_ahead;
 	run->agg.first = options->first;
 	run->out.top = options->top;
 	run->out.take = options->take;

@@ -80,7 +80,7 @@ key_value(const GpucolCpuGroups *groups, uint32_t group, int number, __int128 *v
 			*value = gpucol_float_order(number_f);
 			break;
 		case GPUCOL_CLASS_S:
-			*value = first_bytes(*gpucol_cpu_string(run, key[word]));
+			
 			break;
 		default:
 			*value = (int64_t) key[word];
@@ -135,25 +135,25 @@ agg_value(const GpucolRun *run, GpucolFirstBy by, int number, const uint64_t *st
 
 /* The value of a group that a test or a sort key looks at; false if it is NULL. */
 static bool
-value_of(const GpucolRun *run, Candidate at, int by, int number, __int128 *value)
+value_of(const GpucolCpuGroups *groups, uint32_t group, int by, int number, __int128 *value)
 {
-	const GpucolCpuGroups *groups = run->agg.parts[at.part];
-
 	if (by == GPUCOL_FIRST_KEY)
-		return key_value(groups, at.group, number, value);
-	return agg_value(run, (GpucolFirstBy) by, number,
-					 groups->states + (size_t) at.group * run->agg.group_words, value);
+		return key_value(groups, group, number, value);
+	return agg_value(groups->run, (GpucolFirstBy) by, number,
+					 groups->states + (size_t) group * groups->run->agg.group_words, value);
 }
 
 /* Does a group meet all tests? */
 static bool
-meets_tests(const GpucolRun *run, Candidate at)
+meets_tests(const GpucolCpuGroups *groups, uint32_t group)
 {
-	for (int t = 0; t < run->agg.first->ntests; t++)
+	const GpucolFirst *wanted = groups->run->agg.first;
+
+	for (int t = 0; t < wanted->ntests; t++)
 	{
-		const GpucolFirstTest *test = &run->agg.first->tests[t];
+		const GpucolFirstTest *test = &wanted->tests[t];
 		__int128	value = 0;
-		bool		known = value_of(run, at, test->by, test->number, &value);
+		bool		known = value_of(groups, group, test->by, test->number, &value);
 
 		if (!gpucol_first_meets(test, known, value))
 			return false;
@@ -163,10 +163,10 @@ meets_tests(const GpucolRun *run, Candidate at)
 
 /* A group's place by a sort key: the greater, the earlier. */
 static __int128
-place_of(const First *first, Candidate at, const GpucolFirstKey *key)
+place_of(const GpucolCpuGroups *groups, uint32_t group, const GpucolFirstKey *key)
 {
 	__int128	value = 0;
-	bool		known = value_of(first->run, at, key->by, key->number, &value);
+	bool		known = value_of(groups, group, key->by, key->number, &value);
 
 	return gpucol_first_place(key, known, value);
 }
@@ -218,14 +218,14 @@ rise(__int128 *heap, uint64_t n, __int128 place)
 
 /* Note the place of item i in the heap of the k greatest. */
 GPUCOL_CPU_INLINE void
-note_place(const First *first, uint64_t k, uint64_t i, __int128 place)
+note_place(__int128 *heap, uint64_t k, uint64_t i, __int128 place)
 {
 	if (i < k)
-		rise(first->heap, i, place);
-	else if (place > first->heap[0])
+		rise(heap, i, place);
+	else if (place > heap[0])
 	{
-		first->heap[0] = place;
-		sink(first->heap, k);
+		heap[0] = place;
+		sink(heap, k);
 	}
 }
 
@@ -235,8 +235,10 @@ find_kth(const First *first, const GpucolFirstKey *key, uint64_t k)
 {
 	for (uint64_t i = 0; i < first->n; i++)
 	{
-		first->places[i] = place_of(first, first->candidates[i], key);
-		note_place(first, k, i, first->places[i]);
+		Candidate	at = first->candidates[i];
+
+		first->places[i] = place_of(first->run->agg.parts[at.part], at.group, key);
+		note_place(first->heap, k, i, first->places[i]);
 	}
 	return first->heap[0];
 }
@@ -325,6 +327,35 @@ open_first(First *first)
 	return true;
 }
 
+void
+gpucol_cpu_kth_open(const GpucolRun *run, GpucolCpuKth *kth, __int128 *heap)
+{
+	const GpucolFirst *wanted = run->agg.first;
+
+	memset(kth, 0, sizeof(*kth));
+	kth->heap = heap;
+	kth->any = wanted->nkeys > 0 && !is_rough(run, &wanted->keys[0], &kth->margin) && wanted->nkeys == 1 &&
+		!wanted->all_ties;
+}
+
+bool
+gpucol_cpu_kth_take(GpucolCpuKth *kth, const GpucolCpuGroups *groups, uint32_t group)
+{
+	const GpucolFirst *wanted = groups->run->agg.first;
+	uint64_t	k = (uint64_t) wanted->k;
+	__int128	place;
+
+	if (wanted->ntests > 0 && !meets_tests(groups, group))
+		return false;
+	if (wanted->nkeys == 0 || kth->heap == NULL)
+		return true;
+	place = place_of(groups, group, &wanted->keys[0]);
+	if (kth->n >= k && (place < gpucol_first_least(kth->heap[0], kth->margin) || (kth->any && place == kth->heap[0])))
+		return false;
+	note_place(kth->heap, k, kth->n++, place);
+	return true;
+}
+
 /*
  * List the groups that meet the tests, but for those behind k others by the first key; of
  * those that tie with the k-th, too, where any will do.
@@ -333,32 +364,17 @@ static void
 list_candidates(First *first)
 {
 	const GpucolRun *run = first->run;
-	const GpucolFirst *wanted = first->wanted;
-	const GpucolFirstKey *key = wanted->nkeys > 0 ? &wanted->keys[0] : NULL;
-	uint64_t	k = (uint64_t) wanted->k;
-	uint64_t	taken = 0;
-	int			margin = 0;
-	bool		any = key != NULL && !is_rough(run, key, &margin) && wanted->nkeys == 1 && !wanted->all_ties;
+	bool		any = first->wanted->nkeys == 0 && !first->wanted->all_ties;
+	GpucolCpuKth kth;
 
+	gpucol_cpu_kth_open(run, &kth, first->heap);
 	for (int p = 0; p < run->agg.nparts; p++)
 		for (uint32_t g = 0; g < run->agg.parts[p]->n; g++)
 		{
-			Candidate	at = {(uint32_t) p, g};
-			__int128	place;
-
-			if (wanted->ntests > 0 && !meets_tests(run, at))
-				continue;
-			if (key == NULL && first->n == k && !wanted->all_ties)
+			if (any && first->n == (uint64_t) first->wanted->k)
 				return;
-			if (key != NULL)
-			{
-				place = place_of(first, at, key);
-				if (taken >= k && (place < gpucol_first_least(first->heap[0], margin) ||
-								   (any && place == first->heap[0])))
-					continue;
-				note_place(first, k, taken++, place);
-			}
-			first->candidates[first->n++] = at;
+			if (gpucol_cpu_kth_take(&kth, run->agg.parts[p], g))
+				first->candidates[first->n++] = (Candidate) {(uint32_t) p, g};
 		}
 }
 
@@ -379,7 +395,7 @@ pack_groups(const GpucolRun *run, uint32_t part, const uint8_t *kept)
 				break;
 			g = (uint32_t) (next - kept);
 		}
-		else if (!meets_tests(run, (Candidate) {part, g}))
+		else if (!meets_tests(groups, g))
 			continue;
 		memmove(groups->keys + (size_t) n * run->agg.group_words,
 				groups->keys + (size_t) g * run->agg.group_words,

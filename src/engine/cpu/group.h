@@ -180,6 +180,10 @@ extern GpucolStatus gpucol_cpu_group_append(GpucolCpuGroups *groups,
 											const uint64_t *keys, size_t stride,
 											uint32_t n, uint32_t *ids);
 
+/* Add the groups of n of the rows, known to be distinct and new; of a single key they ascend. */
+extern GpucolStatus gpucol_cpu_group_append_rows(GpucolCpuGroups *groups, const uint64_t *keys, size_t stride,
+												 const uint16_t *rows, uint32_t n);
+
 /* Memory that the groups own for as long as they are there; NULL beyond the limit. */
 extern char *gpucol_cpu_group_space(GpucolCpuGroups *groups, size_t size);
 

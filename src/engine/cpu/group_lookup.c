@@ -192,6 +192,19 @@ gpucol_cpu_group_append(GpucolCpuGroups *groups, const uint64_t *keys, size_t st
 	return GPUCOL_OK;
 }
 
+GpucolStatus
+gpucol_cpu_group_append_rows(GpucolCpuGroups *groups, const uint64_t *keys, size_t stride, const uint16_t *rows,
+							 uint32_t n)
+{
+	const GpucolRun *run = groups->run;
+
+	if (grow_groups(groups, n) != GPUCOL_OK)
+		return GPUCOL_OUT_OF_MEMORY;
+	for (uint32_t i = 0; i < n; i++)
+		add_group(groups, run->agg.key_words, may_ascend(run), keys, stride, rows[i]);
+	return GPUCOL_OK;
+}
+
 /* ---- by hash ---- */
 
 /* The first rows of runs of equal keys, to be looked up. */

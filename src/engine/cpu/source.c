@@ -24,7 +24,7 @@
 #include <time.h>
 
 #include "engine/cpu/build.h"
-#include "engine/cpu/group.h"
+#include "engine/cpu/final.h"
 #include "engine/cpu/host.h"
 #include "engine/cpu/join.h"
 #include "kernel/bitpack.h"
@@ -189,6 +189,8 @@ load_segment(GpucolRun *run, bool *never)
 		status = plan_tests(run, never);
 	if (status == GPUCOL_OK && !*never)
 		gpucol_cpu_bounds_find(run, NULL);
+	if (status == GPUCOL_OK && !*never)
+		gpucol_cpu_final_open(run);
 	if (status == GPUCOL_OK && !*never && run->program->kind == GPUCOL_PROGRAM_AGG &&
 		run->join.part == NULL &&
 		(run->join.nprobes == 0 || run->program->nkeys > 0))
@@ -214,6 +216,9 @@ open_segment(GpucolRun *run, bool *skip)
 		reset(run);
 		run->input.segment_serial++;
 	}
+	status = gpucol_cpu_final_next_segment(run);
+	if (status != GPUCOL_OK)
+		return status;
 	run->input.loaded = again;
 	run->input.nvectors = GPUCOL_VECTORS(run->input.segment.nrows);
 	run->input.next_vector = run->input.segment.first_vector;
@@ -525,6 +530,14 @@ next_vector(GpucolCpuWorker *worker)
 	return NULL;
 }
 
+/* End what a worker did with a vector, unless it is paused in it. */
+static void
+end_vector(GpucolCpuWorker *worker)
+{
+	if (worker->run->agg.final != NULL && worker->status == GPUCOL_OK && !is_paused(worker))
+		worker->status = gpucol_cpu_final_close(worker);
+}
+
 /* One worker's share of the window, or of it what it can do without a pause. */
 static void
 do_share(void *arg, int index)
@@ -534,10 +547,16 @@ do_share(void *arg, int index)
 	const GpucolCpuVector *vector;
 
 	if (is_paused(worker) && gpucol_cpu_has_room(worker))
+	{
 		worker->status = gpucol_cpu_join_resume(worker);
+		end_vector(worker);
+	}
 	while (worker->status == GPUCOL_OK && !is_paused(worker) && gpucol_cpu_has_room(worker) &&
 		   !gpucol_cpu_agg_is_full(worker) && (vector = next_vector(worker)) != NULL)
+	{
 		worker->status = do_vector_up_to_error(worker, vector);
+		end_vector(worker);
+	}
 }
 
 /* Is there work of the window left, since workers paused? */
