@@ -513,13 +513,42 @@ count_before(GpucolLookup *lookup, size_t nblocks)
 	return before;
 }
 
-/* The numbers of all rows' keys. */
+/* Set the bits of the keys of a piece's rows, those of rows that follow each other at once. */
+static void
+set_bits(Making *making, uint64_t piece)
+{
+	uint64_t   *blocks = making->lookup->bits;
+	uint32_t	start = making->starts[piece];
+	uint32_t	end = start + making->pieces[piece].n;
+	uint64_t	block = 0;
+	uint64_t	bits = 0;
+
+	for (uint32_t r = start; r < end; r++)
+	{
+		uint64_t	word = making->words[r];
+
+		if (!has_key(making, r))
+			continue;
+		if (word >> 6 != block && bits != 0)
+		{
+			__atomic_fetch_or(&blocks[block], bits, __ATOMIC_RELAXED);
+			bits = 0;
+		}
+		block = word >> 6;
+		bits |= UINT64_C(1) << (word & 63);
+	}
+	if (bits != 0)
+		__atomic_fetch_or(&blocks[block], bits, __ATOMIC_RELAXED);
+}
+
+/* The numbers of the keys of a piece's rows. */
 GPUCOL_CPU_CLONES static void
-number_dense(Making *making)
+number_dense(Making *making, uint64_t piece)
 {
 	const GpucolLookup *lookup = making->lookup;
+	uint32_t	start = making->starts[piece];
 
-	for (uint32_t r = 0; r < making->nrows; r++)
+	for (uint32_t r = start; r < start + making->pieces[piece].n; r++)
 		if (has_key(making, r))
 			making->places[r] = gpucol_lookup_rank(lookup, making->words[r]);
 }
@@ -537,13 +566,11 @@ place_dense(Making *making)
 	lookup->before = gpucol_owned_alloc(&lookup->memory, sizeof(uint32_t) * nblocks);
 	if (lookup->bits == NULL || lookup->before == NULL)
 		return GPUCOL_OUT_OF_MEMORY;
-	for (uint32_t r = 0; r < making->nrows; r++)
-		if (has_key(making, r))
-			lookup->bits[making->words[r] >> 6] |= UINT64_C(1) << (making->words[r] & 63);
+	for_pieces(making, set_bits);
 	lookup->ndistinct = count_before(lookup, nblocks);
 	lookup->unique = lookup->ndistinct == lookup->nkeyed;
 	lookup->gapless = lookup->ndistinct - UINT64_C(1) == lookup->greatest;
-	number_dense(making);
+	for_pieces(making, number_dense);
 	if (lookup->unique)
 		return GPUCOL_OK;
 	first = make_first(lookup, lookup->ndistinct);
