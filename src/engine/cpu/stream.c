@@ -296,9 +296,38 @@ copy_data(Decoding *d, uint32_t v)
 					   (uint32_t) ((end + GPUCOL_ROW_BYTES - 1) / GPUCOL_ROW_BYTES) - row, &d->data[v]);
 }
 
+/*
+ * Copy a vector's values, of which the first that has bytes is known, to memory of their own
+ * where whole pages would take much more; false where they do not, or there is none.
+ */
+static bool
+move_values(Decoding *d, uint32_t v, uint32_t first, GpucolBytes *values)
+{
+	const char *from = values[first].data;
+	uint32_t	last = GPUCOL_VECTOR_VALUES - 1;
+	size_t		size;
+	char	   *to;
+
+	while (last > first && values[last].len == 0)
+		last--;
+	size = values[first].len == 0 ? 0 : (size_t) (values[last].data + values[last].len - from);
+	if (d->bytes[v] - size <= size / 4)
+		return false;
+	to = gpucol_cpu_alloc(d->run, size + 1);
+	if (to == NULL)
+		return false;
+	memcpy(to, from, size);
+	for (uint32_t i = first; i <= last; i++)
+		if (values[i].len > 0)
+			values[i].data = to + (values[i].data - from);
+	d->bytes[v] = size;
+	d->column->raw_data[v] = to;
+	return true;
+}
+
 /* Keep the memory that a vector's values lie in: the decoder's block, or what was copied of the chunk. */
 static void
-keep_memory(Decoding *d, GpucolDecoder *decoder, uint32_t v, const GpucolBytes *values)
+keep_memory(Decoding *d, GpucolDecoder *decoder, uint32_t v, GpucolBytes *values)
 {
 	uint32_t	first = 0;
 
@@ -312,6 +341,8 @@ keep_memory(Decoding *d, GpucolDecoder *decoder, uint32_t v, const GpucolBytes *
 		return;
 	}
 	d->bytes[v] = (size_t) d->data[v].rows.npages * PAGE_BYTES;
+	if (move_values(d, v, first, values))
+		return;
 	d->column->raw_data[v] = d->data[v].memory;
 	d->data[v].memory = NULL;
 }

@@ -127,7 +127,7 @@ grow_shard(GpucolRun *run, GpucolCpuShard *shard)
 		GpucolCpuStringSlots *slots;
 		GpucolHashTable to = {0};
 
-		nslots *= old == NULL ? 1 : 4;
+		nslots *= old == NULL ? 1 : 2;
 		slots = shard_alloc(run, shard, sizeof(GpucolCpuStringSlots) + sizeof(uint64_t) * nslots);
 		if (slots == NULL)
 			return GPUCOL_OUT_OF_MEMORY;
@@ -142,8 +142,7 @@ grow_shard(GpucolRun *run, GpucolCpuShard *shard)
 			gpucol_hash_copy(&to, &from, 0, old->nslots);
 		}
 		__atomic_store_n(&shard->slots, slots, __ATOMIC_RELEASE);
-		if (run->nworkers == 1)	/* nobody else reads those */
-			gpucol_cpu_free(run, old);
+		slots->older = old;		/* which searches that have begun still read */
 	}
 	return GPUCOL_OK;
 }
@@ -221,6 +220,22 @@ add_locked(Search *search, uint32_t i, GpucolCpuShard *shard)
 	return status;
 }
 
+/* Free the slots that were replaced, where no other thread may read them; no search has begun. */
+static void
+free_replaced(GpucolRun *run)
+{
+	GpucolCpuStringSlots *slots = run->agg.strings->shards[0].slots;
+
+	while (run->nworkers == 1 && slots != NULL && slots->older != NULL)
+	{
+		GpucolCpuStringSlots *older = slots->older;
+
+		slots->older = older->older;
+		run->agg.strings->shards[0].bytes -= sizeof(GpucolCpuStringSlots) + sizeof(uint64_t) * older->nslots;
+		gpucol_cpu_free(run, older);
+	}
+}
+
 /*
  * Look up to SOUGHT strings up: a level at a time, so that slots, strings and their bytes are
  * fetched for all of them at once.
@@ -231,6 +246,7 @@ search_some(Search *search)
 	GpucolCpuStrings *strings = search->run->agg.strings;
 	GpucolStatus status = GPUCOL_OK;
 
+	free_replaced(search->run);
 	for (uint32_t i = 0; i < search->n; i++)
 	{
 		const GpucolBytes *value = &search->values[search->rows[i]];

@@ -26,6 +26,7 @@ typedef struct GpucolCpuStringSlots
 {
 	uint64_t	nslots;
 	uint32_t	shift;
+	struct GpucolCpuStringSlots *older; /* those that they replace */
 	uint64_t	slots[];
 } GpucolCpuStringSlots;
 
