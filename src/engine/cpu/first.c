@@ -80,7 +80,7 @@ key_value(const GpucolCpuGroups *groups, uint32_t group, int number, __int128 *v
 			*value = gpucol_float_order(number_f);
 			break;
 		case GPUCOL_CLASS_S:
-			
+			*value = first_bytes(*gpucol_cpu_string(run, key[word]));
 			break;
 		default:
 			*value = (int64_t) key[word];
