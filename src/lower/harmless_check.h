@@ -20,6 +20,8 @@ typedef struct GpucolHarmlessCheck
 	Query	   *scope;			/* whose columns they are, or NULL: not known */
 	Query	   *level;			/* not NULL: columns are of this query, and lazy */
 	Query	   *around;			/* its WITH queries may be read, or NULL */
+	const char *known;			/* a WITH query whose rows are there, or NULL, */
+	int			known_up;		/* of so many levels above the query that is asked about, and one */
 	int			depth;			/* of queries below the one that is asked about */
 	bool		failed;
 } GpucolHarmlessCheck;

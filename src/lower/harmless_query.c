@@ -336,6 +336,8 @@ check_cte_around(GpucolHarmlessCheck *c, const RangeTblEntry *rte)
 	int			depth = c->depth;
 	bool		ok;
 
+	if (c->known != NULL && (int) rte->ctelevelsup == c->depth + c->known_up && strcmp(rte->ctename, c->known) == 0)
+		return true;
 	if (cte == NULL || contain_volatile_functions(cte->ctequery))
 		return gpucol_lower_decline(c->l, "it reads a WITH query of the statement");
 	c->depth = 0;
@@ -506,6 +508,14 @@ const char *
 gpucol_harmless_query(Query *query, Query *around)
 {
 	GpucolHarmlessCheck c = {.l = gpucol_lower_begin(CreateTemplateTupleDesc(1), 1, NULL),.around = around};
+
+	return check_query(&c, query) ? NULL : reason_of(&c);
+}
+
+const char *
+gpucol_harmless_reader(Query *query, const char *cte, int up)
+{
+	GpucolHarmlessCheck c = {.l = gpucol_lower_begin(CreateTemplateTupleDesc(1), 1, NULL),.known = cte,.known_up = up};
 
 	return check_query(&c, query) ? NULL : reason_of(&c);
 }

@@ -20,6 +20,12 @@
  */
 extern const char *gpucol_harmless_query(Query *query, Query *around);
 
+/*
+ * The same of a query that reads a WITH query whose rows are there, of so many levels above the query that it
+ * stands in.
+ */
+extern const char *gpucol_harmless_reader(Query *query, const char *cte, int up);
+
 /* A query's own WITH query of this name, or NULL. */
 extern CommonTableExpr *gpucol_harmless_find_cte(const Query *query, const char *name);
 

@@ -52,7 +52,7 @@ static PlannedStmt *
 plan_statement(Query *parse, const char *query_string, int cursor_options,
 			   ParamListInfo bound_params)
 {
-	Query	   *inlined = gpucol_with_inline(parse);
+	Query	   *inlined = gpucol_with_distinct(gpucol_with_inline(parse));
 	PlannedStmt *stmt = gpucol_subquery_plan(previous_planner,
 											 gpucol_set_operations(gpucol_set_from(gpucol_set_groups(inlined))),
 											 query_string, cursor_options, bound_params);

@@ -188,9 +188,8 @@ gpucol_set_count_rows(Oid relid)
 	return Max(rows, 0);
 }
 
-/* Have the columns of a table few combinations, as far as is known? */
-static bool
-are_few(const RangeTblEntry *rte, List *columns)
+bool
+gpucol_set_are_few(const RangeTblEntry *rte, List *columns)
 {
 	double		rows = gpucol_set_count_rows(rte->relid);
 	double		distinct = 1;
@@ -249,6 +248,16 @@ collect_columns(Node *node, Reduction *r)
 		return false;
 	}
 	return expression_tree_walker(node, collect_columns, r);
+}
+
+bool
+gpucol_set_exact_columns(Query *query, Index rti, List **columns)
+{
+	Reduction	r = {.query = query,.rti = rti};
+
+	query_tree_walker(query, collect_columns, &r, QTW_IGNORE_JOINALIASES);
+	*columns = r.columns;
+	return !r.failed && can_group(&r);
 }
 
 bool
@@ -312,6 +321,17 @@ make_count(void)
 	return (Expr *) count;
 }
 
+void
+gpucol_set_add_key(Query *query, TargetEntry *tle)
+{
+	SortGroupClause *key = makeNode(SortGroupClause);
+
+	key->tleSortGroupRef = tle->ressortgroupref = tle->resno;
+	get_sort_group_operators(exprType((Node *) tle->expr), false, false, false, &key->sortop, &key->eqop, NULL,
+							 &key->hashable);
+	query->groupClause = lappend(query->groupClause, key);
+}
+
 /* Have a query return one of its columns, a key of its groups. */
 static void
 add_key(Query *below, const RangeTblEntry *rte, Var *column)
@@ -319,13 +339,9 @@ add_key(Query *below, const RangeTblEntry *rte, Var *column)
 	int			number = list_length(below->targetList) + 1;
 	TargetEntry *tle = makeTargetEntry((Expr *) copyObject(column), number,
 									   pstrdup(strVal(list_nth(rte->eref->colnames, column->varattno - 1))), false);
-	SortGroupClause *key = makeNode(SortGroupClause);
 
-	key->tleSortGroupRef = tle->ressortgroupref = number;
-	get_sort_group_operators(column->vartype, false, false, false, &key->sortop, &key->eqop, NULL,
-							 &key->hashable);
 	below->targetList = lappend(below->targetList, tle);
-	below->groupClause = lappend(below->groupClause, key);
+	gpucol_set_add_key(below, tle);
 }
 
 /* SELECT columns, count(*) FROM table WHERE conditions GROUP BY columns */
@@ -411,7 +427,7 @@ reduce_table(Query *query, Index rti, bool weighted)
 	Query	   *below;
 
 	query_tree_walker(query, collect_columns, &r, QTW_IGNORE_JOINALIASES);
-	if (r.failed || !can_group(&r) || !are_few(rte, r.columns))
+	if (r.failed || !can_group(&r) || !gpucol_set_are_few(rte, r.columns))
 	{
 		if (r.reason != NULL)
 			gpucol_reason_add(rte->relid, "set-returning function", "called for each row: %s", r.reason);

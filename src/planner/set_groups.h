@@ -18,6 +18,18 @@
  */
 extern Query *gpucol_set_groups(Query *parse);
 
+/*
+ * The columns of a table that a query reads, Vars, each once; false where they are not known, or none, or equal
+ * values of one could be told from each other.
+ */
+extern bool gpucol_set_exact_columns(Query *query, Index rti, List **columns);
+
+/* Have columns of a table few combinations, as far as is known? */
+extern bool gpucol_set_are_few(const RangeTblEntry *rte, List *columns);
+
+/* Make a column of a query a key of its groups. */
+extern void gpucol_set_add_key(Query *query, TargetEntry *tle);
+
 /* Is a query nothing but rows of its FROM clause, with an expression for each column? */
 extern bool gpucol_set_is_plain(const Query *query);
 
@@ -32,6 +44,9 @@ extern Query *gpucol_set_from(Query *parse);
  * NULL.
  */
 extern const char *gpucol_set_weights_decline(const Aggref *agg);
+
+/* ... does an aggregate give the same however often each value is there? */
+extern bool gpucol_set_weights_is_blind(const Aggref *agg);
 
 /*
  * ... the expression of the aggregate over distinct rows, each of which counts `weight` (bigint) times.

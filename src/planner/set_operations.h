@@ -26,6 +26,12 @@ extern Query *gpucol_set_operations(Query *parse);
 extern Query *gpucol_with_inline(Query *parse);
 
 /*
+ * with_distinct.c: the statement, in which WITH queries have each row once if no reader asks how often it is
+ * there.  Changes `parse`.
+ */
+extern Query *gpucol_with_distinct(Query *parse);
+
+/*
  * Queries, each as it stands one level below the caller's query, as the branches of one set
  * operation, which stands there.  `like` has the types of the first columns, the first query
  * those of others; NULL: of all.

@@ -93,6 +93,12 @@ weighing(const Aggref *agg)
 	}
 }
 
+bool
+gpucol_set_weights_is_blind(const Aggref *agg)
+{
+	return weighing(agg) == WEIGH_NOTHING;
+}
+
 const char *
 gpucol_set_weights_decline(const Aggref *agg)
 {
