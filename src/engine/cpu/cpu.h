@@ -660,13 +660,11 @@ extern GpucolStatus gpucol_cpu_workers_status(const GpucolRun *run);
  * Make vectors [first, first + n) of every stream readable that the tests and, with
  * `loads`, the loads of this segment need; give them back.
  */
-extern GpucolStatus gpucol_cpu_source_map(GpucolRun *run, uint32_t first, uint32_t n,
-										  bool loads);
+extern GpucolStatus gpucol_cpu_source_map(GpucolRun *run, uint32_t first, uint32_t n, bool loads);
 extern void gpucol_cpu_source_unmap(GpucolRun *run);
 
 /* Check a chunk against the program's column. */
-extern GpucolStatus gpucol_cpu_source_check(const GpucolProgramColumn *column,
-											const GpucolChunkDesc *desc);
+extern GpucolStatus gpucol_cpu_source_check(const GpucolProgramColumn *column, const GpucolChunkDesc *desc);
 
 /* Deleted bits of a vector of the current segment, NULL if none. */
 static inline const uint32_t *
@@ -697,21 +695,18 @@ extern GpucolStatus gpucol_cpu_raw_window(GpucolRun *run, uint32_t first, uint32
 /* engine/cpu/stream.c */
 
 /* Map word rows of a stream of the current segment. */
-extern GpucolStatus gpucol_cpu_stream_map(GpucolRun *run, int slot,
-										  GpucolStreamKind stream, uint32_t row,
+extern GpucolStatus gpucol_cpu_stream_map(GpucolRun *run, int slot, GpucolStreamKind stream, uint32_t row,
 										  uint32_t nrows, GpucolRows *out);
 
 /* Copy bytes [offset, offset + size) of a stream. */
-extern GpucolStatus gpucol_cpu_stream_copy(GpucolRun *run, int slot,
-										   GpucolStreamKind stream, uint64_t offset,
+extern GpucolStatus gpucol_cpu_stream_copy(GpucolRun *run, int slot, GpucolStreamKind stream, uint64_t offset,
 										   uint64_t size, void *out);
 
 /* Read dictionaries and runs of every column in use. */
 extern GpucolStatus gpucol_cpu_stream_tables(GpucolRun *run);
 
 /* Read the raw bytes of vectors [first, first + n). */
-extern GpucolStatus gpucol_cpu_stream_raw(GpucolRun *run, GpucolCpuColumn *column,
-										  uint32_t first, uint32_t n);
+extern GpucolStatus gpucol_cpu_stream_raw(GpucolRun *run, GpucolCpuColumn *column, uint32_t first, uint32_t n);
 extern bool gpucol_cpu_stream_is_raw(const GpucolCpuColumn *column);
 
 /* Are its loads words of a NUMERIC chunk, which is read without forming bytes? */
@@ -736,8 +731,7 @@ extern GpucolStatus gpucol_cpu_cuts_open(GpucolRun *run);
 extern bool gpucol_cpu_cuts_exclude(const GpucolRun *run);
 
 /* A byte for each code: does it hold? */
-extern void gpucol_cpu_cuts_fill(const GpucolCpuHostTest *test, uint32_t ndict,
-								 uint8_t *verdicts);
+extern void gpucol_cpu_cuts_fill(const GpucolCpuHostTest *test, uint32_t ndict, uint8_t *verdicts);
 
 /* Forget what was found. */
 extern void gpucol_cpu_cuts_reset(GpucolRun *run);
@@ -748,10 +742,8 @@ extern void gpucol_cpu_cuts_reset(GpucolRun *run);
 extern uint32_t gpucol_cpu_range_count(const uint32_t *mask);
 extern GpucolStatus gpucol_cpu_range_init(GpucolRun *run);
 extern int64_t gpucol_cpu_range_order(GpucolKind kind, int64_t value);
-extern GpucolStatus gpucol_cpu_range_plan(GpucolRun *run, const GpucolCpuDomain *domain,
-										  GpucolCpuTest *test);
-extern bool gpucol_cpu_range_excludes(const GpucolCpuDomain *domain,
-									  const GpucolZone *zone);
+extern GpucolStatus gpucol_cpu_range_plan(GpucolRun *run, const GpucolCpuDomain *domain, GpucolCpuTest *test);
+extern bool gpucol_cpu_range_excludes(const GpucolCpuDomain *domain, const GpucolZone *zone);
 extern void gpucol_cpu_range_apply(GpucolCpuWorker *worker,
 								   const GpucolCpuTest *test,
 								   const GpucolCpuVector *vector);
