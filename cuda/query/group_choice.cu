@@ -84,21 +84,15 @@ places_kernel(const __grid_constant__ WantedGroups wanted, const uint32_t *list,
 	}
 }
 
-/*
- * Which places are not behind the k-th?  Where `any` of those that tie with it will do, at most k of
- * them, counted in *ties, which is 0; but not of those beyond 64 bits, or NULL, which only seem to.
- */
+/* Which places are not behind the k-th? */
 __global__ void
-reach_kernel(const int64_t *places, uint32_t n, const int64_t *kth, uint32_t k, int margin, bool any, uint32_t *ties,
-			 uint8_t *reach)
+reach_kernel(const int64_t *places, uint32_t n, const int64_t *kth, int margin, uint8_t *reach)
 {
 	int64_t		at = *kth;
-	bool		known = at != INT64_MAX && at != INT64_MIN;
-	int64_t		least = known ? narrow_place((__int128) at - margin) : at;
+	int64_t		least = at == INT64_MAX || at == INT64_MIN ? at : narrow_place((__int128) at - margin);
 
 	for (uint32_t i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x)
-		reach[i] = places[i] > least ||
-			(places[i] == least && (!any || !known || (*(volatile uint32_t *) ties < k && atomicAdd(ties, 1) < k)));
+		reach[i] = places[i] >= least;
 }
 
 void
@@ -124,7 +118,6 @@ gpucol_groups_narrow(const WantedGroups &wanted, uint32_t *list, uint32_t n, uin
 	size_t		select_bytes = 0;
 	size_t		words = ((size_t) n + 1) / 2 * 2;
 	int			margin = gpucol_first_margin(&wanted.first.keys[0]);
-	bool		any = wanted.first.nkeys == 1 && !wanted.first.all_ties && margin == 0;
 	int64_t    *places = NULL,
 			   *sorted = NULL;
 	uint8_t    *reach;
@@ -146,9 +139,7 @@ gpucol_groups_narrow(const WantedGroups &wanted, uint32_t *list, uint32_t n, uin
 	places_kernel<<<gpucol_launch_grid(n), GPUCOL_THREADS, 0, stream>>>(wanted, list, n, places);
 	device_check(cudaGetLastError(), "the first groups");
 	device_check(cub::DeviceRadixSort::SortKeysDescending(temp, sort_bytes, places, sorted, n, 0, 64, stream), "sort");
-	device_check(cudaMemsetAsync(found, 0, sizeof(*found), stream), "memset");
-	reach_kernel<<<gpucol_launch_grid(n), GPUCOL_THREADS, 0, stream>>>(places, n, sorted + (k - 1), (uint32_t) k,
-																		margin, any, found, reach);
+	reach_kernel<<<gpucol_launch_grid(n), GPUCOL_THREADS, 0, stream>>>(places, n, sorted + (k - 1), margin, reach);
 	device_check(cudaGetLastError(), "the first groups");
 	device_check(cub::DeviceSelect::Flagged(temp, select_bytes, list, reach, chosen, found, n, stream), "select");
 	return chosen;
