@@ -8,23 +8,10 @@
  */
 #include "cuda/query/registers.cuh"
 
-#include <cstdio>
 #include <map>
 #include <random>
 
-static int	passed,
-			failed;
-
-#define CHECK(what, condition) \
-	do { \
-		if (condition) \
-			passed++; \
-		else \
-		{ \
-			failed++; \
-			printf("%s:%d: failed: %s\n", __FILE__, __LINE__, what); \
-		} \
-	} while (0)
+#include "test/unit/check.h"
 
 static std::mt19937 draw(7);
 
@@ -168,10 +155,10 @@ test_one(size_t *narrowed)
 	++*narrowed;
 	for (uint16_t &reg : last)
 		reg = map.in_the_end(reg);
-	CHECK("few registers", map.classes().size() <= 64);
-	CHECK("values", run(p.instrs, p.at, p.between, p.last) == run(instrs, p.at, between, last));
+	CHECK(map.classes().size() <= 64, "few registers");
+	CHECK(run(p.instrs, p.at, p.between, p.last) == run(instrs, p.at, between, last), "values");
 	for (size_t i = 0; i < instrs.size(); i++)
-		CHECK("class", map.classes()[instrs[i].dst] == p.classes[p.instrs[i].dst]);
+		CHECK(map.classes()[instrs[i].dst] == p.classes[p.instrs[i].dst], "class");
 }
 
 int
@@ -183,8 +170,7 @@ main(void)
 
 	for (int i = 0; i < 500; i++)
 		test_one(&narrowed);
-	CHECK("most fit", narrowed > 400);
-	CHECK("too many at a time", !map.narrow(&p.instrs, NCONSTANTS, {}, p.last, NCONSTANTS));
-	printf("registers: %d passed, %d failed\n", passed, failed);
-	return failed > 0;
+	CHECK(narrowed > 400, "most fit");
+	CHECK(!map.narrow(&p.instrs, NCONSTANTS, {}, p.last, NCONSTANTS), "too many at a time");
+	return check_summary("registers");
 }

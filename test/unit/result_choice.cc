@@ -10,27 +10,13 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <cstring>
 #include <random>
 #include <set>
 #include <string>
 
 #include "cuda/query/result_layout.cuh"
-
-static int	passed,
-			failed;
-
-#define CHECK(what, condition) \
-	do { \
-		if (condition) \
-			passed++; \
-		else \
-		{ \
-			failed++; \
-			printf("%s:%d: failed: %s\n", __FILE__, __LINE__, what); \
-		} \
-	} while (0)
+#include "test/unit/check.h"
 
 static std::mt19937 draw(20);
 
@@ -275,10 +261,10 @@ test_one()
 
 	ResultLayout layout(p, after.nrows);
 
-	CHECK("size", after.data.size() == layout.size);
+	CHECK(after.data.size() == layout.size, "size");
 	for (uint64_t g = 0; g < after.nrows; g++)
 	{
-		CHECK("meets the conditions", plain_meets(p, after, layout, first, g));
+		CHECK(plain_meets(p, after, layout, first, g), "meets the conditions");
 		got.insert(bytes_of(p, after, layout, g));
 	}
 
@@ -286,11 +272,11 @@ test_one()
 	for (int k = 0; k < first.nkeys; k++)
 		by_bytes |= !gpucol_group_key_orders(p, first.keys[k]);
 	if (!by_bytes)
-		CHECK("what is wanted is there", std::includes(got.begin(), got.end(), must.begin(), must.end()));
-	CHECK("as many as are wanted", first.k == 0 ? after.nrows == meeting :
-		  after.nrows >= std::min((uint64_t) first.k, meeting));
+		CHECK(std::includes(got.begin(), got.end(), must.begin(), must.end()), "what is wanted is there");
+	CHECK(first.k == 0 ? after.nrows == meeting :
+		  after.nrows >= std::min((uint64_t) first.k, meeting), "as many as are wanted");
 	if (first.k > 0 && first.nkeys == 0 && !first.all_ties)
-		CHECK("any k", after.nrows == std::min((uint64_t) first.k, meeting));
+		CHECK(after.nrows == std::min((uint64_t) first.k, meeting), "any k");
 }
 
 int
@@ -298,6 +284,5 @@ main(void)
 {
 	for (int i = 0; i < 4000; i++)
 		test_one();
-	printf("result_choice: %d passed, %d failed\n", passed, failed);
-	return failed > 0;
+	return check_summary("result_choice");
 }
