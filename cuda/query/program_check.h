@@ -48,6 +48,21 @@ gpucol_operands(int op)
 	return operands;
 }
 
+/* Do something with each register that an instruction reads, and with its mask, which may be GPUCOL_NO_REG. */
+template <class Instr, class Action> inline void
+gpucol_for_operands(Instr &in, Action action)
+{
+	int			operands = gpucol_operands(in.op);
+
+	if (operands & 1)
+		action(in.a);
+	if (operands & 2)
+		action(in.b);
+	if (operands & 4)
+		action(in.c);
+	action(in.mask);
+}
+
 /*
  * Check a program that `size` bytes were sent for, over ncolumns columns; the memory is
  * aligned to 8 bytes.  Throws Failure where something is wrong with it, or where the

@@ -18,21 +18,6 @@ RegisterMap::RegisterMap(const std::vector<uint8_t> &classes)
 {
 }
 
-/* The registers that an instruction reads. */
-template <class Instr, class Action> static void
-for_operands(Instr &in, Action action)
-{
-	int			operands = gpucol_operands(in.op);
-
-	if (operands & 1)
-		action(in.a);
-	if (operands & 2)
-		action(in.b);
-	if (operands & 4)
-		action(in.c);
-	action(in.mask);
-}
-
 /* A register is read by instruction `at`, or between it and the one before. */
 void
 RegisterMap::read(uint16_t reg, size_t at)
@@ -54,7 +39,7 @@ RegisterMap::find_values(const std::vector<GpucolInstr> &instrs, size_t nconstan
 			read(*reads[next].reg, i);
 		if (i == instrs.size())
 			break;
-		for_operands(instrs[i], [&] (uint16_t reg) { read(reg, i); });
+		gpucol_for_operands(instrs[i], [&] (uint16_t reg) { read(reg, i); });
 		values_.push_back({instrs[i].dst, i < nconstants ? instrs.size() : i});
 		writer_[instrs[i].dst] = i;
 	}
@@ -103,7 +88,7 @@ RegisterMap::narrow(std::vector<GpucolInstr> *instrs, size_t nconstants, const s
 		if (i > 0)
 			for (uint16_t place : ending[i - 1])
 				free_[used_[place]].push_back(place);
-		for_operands(in, [this] (uint16_t &reg) { rewrite(&reg); });
+		gpucol_for_operands(in, [this] (uint16_t &reg) { rewrite(&reg); });
 		if (!place(values_[i].reg, most))
 			return false;
 		in.dst = now_[values_[i].reg];

@@ -43,18 +43,11 @@ Wanted::take(size_t from, size_t to)
 	for (size_t i = to; i-- > 0;)
 	{
 		const GpucolInstr &in = instrs_[i];
-		int			operands = gpucol_operands(in.op);
 
 		if (here_[i] || (i < from && !regs_[in.dst]))
 			continue;
 		wanted[i] = true;
-		if (operands & 1)
-			need(in.a);
-		if (operands & 2)
-			need(in.b);
-		if (operands & 4)
-			need(in.c);
-		need(in.mask);
+		gpucol_for_operands(in, [this] (uint16_t reg) { need(reg); });
 	}
 	for (size_t i = 0; i < to; i++)
 		if (wanted[i])
