@@ -1,8 +1,8 @@
 """olap.py TREE [ssb|tpch|tpcds|hits|mining ...]: whole queries, parts `olap` and `mining` of `make bench`.
 
 The statements of test/olap over gpucol tables (by the CPU engine, and by the device where that
-is asked for), heap tables and (where python3 can import it) DuckDB: first every answer is
-compared, then they are timed in turn in one run, medians of warm ones.  Expects a running
+is asked for), heap tables, tables of other columnar extensions that are named (peers.py) and (where
+python3 can import it) DuckDB: first every answer is compared, then they are timed in turn in one run, medians of warm ones.  Expects a running
 private cluster named by PGHOST, psql on PATH.  README says which variables of the environment
 set scales, systems, threads, repeats and the limit of a statement.  Exits with 1 where an answer
 differs.
@@ -21,6 +21,7 @@ import subprocess
 import sys
 import time
 
+import peers
 from report import Report, machine, psql
 
 TREE = sys.argv[1]
@@ -31,9 +32,10 @@ LIMIT = float(os.environ.get("GPUCOL_BENCH_LIMIT", 5))
 THREADS = [int(n) for n in os.environ.get("GPUCOL_BENCH_THREADS", "1 2").split()]
 KEYS = os.environ.get("GPUCOL_BENCH_KEYS", "no yes").split()
 ONLY = os.environ.get("GPUCOL_BENCH_QUERIES", "").split()
-# Over which tables of PostgreSQL, by which engine: gpucol (the CPU's), heap, cuda.
+# Over which tables of PostgreSQL, by which engine: gpucol (the CPU's), heap, cuda; and peers.py's.
 SERVERS = os.environ.get("GPUCOL_BENCH_SYSTEMS", "gpucol heap").split()
-METHODS = sorted({"heap" if name == "heap" else "gpucol" for name in SERVERS}, reverse=True)
+# The tables, heap's first, since the others are filled from them.
+METHODS = sorted({peers.schema(name) for name in SERVERS}, key=lambda name: (name != "heap", name))
 LOADERS = int(os.environ.get("GPUCOL_BENCH_LOADERS", 1))
 TPCHGEN = os.environ.get("GPUCOL_BENCH_TPCHGEN", f"{TREE}/build/venv/bin/tpchgen-cli")
 TABLES = {"ssb": ["dates", "customer", "supplier", "part", "lineorder"],
@@ -42,6 +44,7 @@ TABLES = {"ssb": ["dates", "customer", "supplier", "part", "lineorder"],
           "hits": ["hits"],
           "mining": ["points", "centres", "documents", "views", "samples", "matrix", "baskets", "readings",
                      "streets", "turns", "weathers", "actors"]}
+LOADED = []
 HITS = round(3000000 * SCALE)
 DIRECTORY = f"{TREE}/build/olap"
 say = Report(f"{TREE}/build/bench-{'mining' if BENCHMARKS == ['mining'] else 'olap'}.md")
@@ -66,8 +69,8 @@ def queries(benchmark):
 
 
 def schema(method, benchmark):
-    """Options of a session that finds the tables of an access method."""
-    return f"-c search_path={method}_{benchmark},public -c default_table_access_method={method}"
+    """Options of a session that finds the tables of a system."""
+    return f"-c search_path={method}_{benchmark},public -c default_table_access_method={peers.method(method)}"
 
 
 # ---- rows ----
@@ -155,6 +158,8 @@ def load(benchmark):
     for method in METHODS:
         psql(f"CREATE SCHEMA {method}_{benchmark}")
         psql(file(f"{benchmark}_tables"), schema(method, benchmark))
+        for table in TABLES[benchmark]:
+            psql(peers.divide(method, table, divisor(method, benchmark, table)), schema(method, benchmark))
     if benchmark in MAKERS:
         if MAKERS[benchmark]() is None:
             return None
@@ -164,12 +169,63 @@ def load(benchmark):
         for table in TABLES[benchmark]:
             psql(f"\\copy (SELECT {columns(benchmark, table)} FROM {table}) TO '{folder}/{table}.csv' (FORMAT csv, HEADER)",
                  schema(first, benchmark))
-    for table in TABLES[benchmark]:
-        for method in METHODS:
-            if method != first:
-                psql(f"INSERT INTO {method}_{benchmark}.{table} SELECT * FROM {first}_{benchmark}.{table}")
-            psql(f"VACUUM ANALYZE {method}_{benchmark}.{table}")
+    for method in METHODS:
+        fill(method, benchmark)
     return folder
+
+
+def divisor(method, benchmark, table):
+    """The type of the column that divides a table; "" where none does."""
+    by = peers.PEERS[method].ordered.get(table) if method in peers.PEERS else None
+    return psql(f"SELECT format_type(atttypid, -1) FROM pg_attribute WHERE attname = '{by}' AND attrelid = "
+                f"'{method}_{benchmark}.{table}'::regclass").strip() if by else ""
+
+
+def fill(method, benchmark):
+    """Fill a system's tables from the first one's, and say how long that took and how large they are."""
+    options = schema(method, benchmark)
+    begin = time.monotonic()
+    for table in TABLES[benchmark]:
+        if method != METHODS[0]:
+            psql(f"INSERT INTO {table} SELECT * FROM {METHODS[0]}_{benchmark}.{table}", options)
+        psql(peers.finish(method, table), options)
+    taken = time.monotonic() - begin
+    for table in TABLES[benchmark]:
+        psql(f"VACUUM ANALYZE {table}", options)
+    size = psql("SELECT " + " + ".join(peers.size(method, table) for table in TABLES[benchmark]), options)
+    LOADED.append((method, None if method == METHODS[0] else taken, int(size) / 1e6, changed(method, benchmark)))
+
+
+# A change of one row in a hundred, by benchmark.
+CHANGES = {"tpch": "UPDATE orders SET o_shippriority = o_shippriority + 1 WHERE o_orderkey % 100 = 1"}
+
+
+def changed(method, benchmark):
+    """Milliseconds of the change, rolled back; what the system says where it refuses it."""
+    if benchmark not in CHANGES:
+        return ""
+    server = Server(method, benchmark, 1)
+    server.ask("BEGIN")
+    out = server.ask(f"\\timing on\n{CHANGES[benchmark]};\n\\timing off")
+    server.ask("ROLLBACK")
+    server.close()
+    refused = re.search(r"^ERROR:  (.*)", out, re.M)
+    return f"refused: {refused.group(1)}" if refused else re.search(r"^Time: ([0-9.]+) ms", out, re.M).group(1)
+
+
+def loaded(benchmark, duck):
+    """Print how the systems were filled."""
+    say()
+    say(f"{benchmark}, scale {SCALE:g}: INSERT ... SELECT of all tables from heap's (compressing them included); "
+        "their size without indexes; UPDATE of one order in a hundred")
+    say()
+    say("| system | load, s | MB | update, ms |")
+    say("|---|--:|--:|--:|")
+    for method, taken, megabytes, change in LOADED:
+        say(f"| {method} | {'' if taken is None else f'{taken:.1f}'} | {megabytes:,.0f} | {change} |")
+    if duck:
+        say(f"| duckdb | {duck.loaded:.1f} (CSV) | {os.path.getsize(duck.path) / 1e6:,.0f} | |")
+    LOADED.clear()
 
 
 # ---- systems ----
@@ -178,10 +234,11 @@ class Server:
     """A psql session over the tables of one access method, by one engine."""
 
     def __init__(self, system, benchmark, threads):
-        method = "heap" if system == "heap" else "gpucol"
+        method = peers.schema(system)
         self.process = subprocess.Popen(
             ["psql", "-X", "-q", "-A", "-t"], text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT, env=dict(os.environ, PGOPTIONS=schema(method, benchmark)))
+        self.system, self.failed = system, False
         self.ask(f"SET max_parallel_workers_per_gather = {threads - 1}; SET statement_timeout = '{LIMIT}s'; "
                  + (f"SET gpucol.cpu_threads = {threads}; SET gpucol.engine = {'cuda' if system == 'cuda' else 'cpu'}"
                     if method == "gpucol" else ""))
@@ -198,12 +255,16 @@ class Server:
         sys.exit(f"the server ended the session: {''.join(lines)}\n{script}")
 
     def rows(self, sql):
-        """Rows of a statement, or None where it took too long."""
+        """Rows of a statement, or None where it took too long or a peer raised an error, which is said."""
         out = self.ask(sql)
         if "canceling statement due to statement timeout" in out:
             return None
         if re.search("^ERROR:", out, re.M):
-            sys.exit(f"{out}\n{sql}")
+            if self.system not in peers.PEERS:
+                sys.exit(f"{out}\n{sql}")
+            self.failed = True
+            say(f"{self.system}: {out.strip()}")
+            return None
         return [line.split("|") for line in out.splitlines()]
 
     def milliseconds(self, sql):
@@ -249,11 +310,13 @@ print((status('VmHWM') - before) / 1024)
     def __init__(self, benchmark, folder):
         import duckdb
         self.path = f"{DIRECTORY}/{benchmark}.duckdb"
+        begin = time.monotonic()
         with duckdb.connect(self.path) as connection:
             connection.execute(file(f"{benchmark}_tables"))
             for table in TABLES[benchmark]:
                 for path in csv_files(folder, table):
                     connection.execute(f"COPY {table} FROM '{path}' (FORMAT csv, HEADER, allow_quoted_nulls false)")
+        self.loaded = time.monotonic() - begin
         self.connection = duckdb.connect(self.path, read_only=True)
         say(f"DuckDB {duckdb.__version__}, a warm file without keys; memory: of a process of its own, "
             "blocks of the file included")
@@ -310,7 +373,7 @@ class Query:
 
     def __init__(self, benchmark, name, sql, duck):
         self.name, self.sql, self.benchmark, self.duck = name, sql, benchmark, duck
-        self.wrong, self.slow = False, set()
+        self.wrong, self.slow, self.failed = False, set(), set()
 
     def compare(self):
         """Compare the answers; note who takes too long to be timed."""
@@ -321,14 +384,20 @@ class Query:
             server = Server(system, self.benchmark, THREADS[0])
             answers[system] = server.rows(sql)
             if answers[system] is None:
-                self.slow.add(system)
+                (self.failed if server.failed else self.slow).add(system)
             if system == "gpucol":
                 self.left = left_in_plan(server, self.sql)
             server.close()
         if answers["gpucol"] is None:
             return
-        for answer in answers.values():
-            self.wrong |= answer is not None and sorted(answer) != sorted(answers["gpucol"])
+        for system, answer in answers.items():
+            if answer is None:
+                continue
+            if system not in peers.PEERS:
+                self.wrong |= sorted(answer) != sorted(answers["gpucol"])
+            elif not same_rows(answer, answers["gpucol"]):
+                say(f"{system}: another answer to {self.name}, not timed")
+                self.failed.add(system)
         if self.duck:
             self.wrong |= not same_rows(self.duck.rows(sql), answers["gpucol"])
 
@@ -337,7 +406,7 @@ class Query:
         times = {system: [] for system in SERVERS + ["duckdb"]}
         for repeat in range(REPEATS + 1):
             for system, found in times.items():
-                if system in self.slow or (system == "duckdb" and not self.duck):
+                if system in self.slow | self.failed or (system == "duckdb" and not self.duck):
                     continue
                 # A slow one is timed once.
                 if repeat > 1 and found and found[0] > 1000 * LIMIT / 5:
@@ -364,6 +433,8 @@ class Query:
 
     def shown(self, times, system):
         """A time as text."""
+        if system in self.failed:
+            return "failed"
         if system in self.slow:
             return f"> {1000 * LIMIT:,.0f}"
         return f"{times[system]:,.1f}" if times[system] is not None else ""
@@ -372,7 +443,7 @@ class Query:
 def ratio(query, times, other):
     """Another system's time over gpucol's; a limit reached stands for a time."""
     limit = 1000 * LIMIT
-    one = limit if other in query.slow else times[other]
+    one = None if other in query.failed else limit if other in query.slow else times[other]
     two = limit if "gpucol" in query.slow else times["gpucol"]
     return one / two if one and two else None
 
@@ -423,6 +494,7 @@ def measure(benchmark):
     duck = Duck(benchmark, folder) if importlib.util.find_spec("duckdb") else None
     if not duck:
         say("DuckDB: python3 cannot import duckdb, its columns stay empty")
+    loaded(benchmark, duck)
     wrong = 0
     for keys in KEYS if benchmark == "tpch" else ["no"]:
         if keys == "yes":
@@ -440,7 +512,8 @@ def measure(benchmark):
 
 
 shutil.rmtree(DIRECTORY, ignore_errors=True)
-psql("CREATE EXTENSION IF NOT EXISTS gpucol")
+for extension in ["gpucol"] + [peers.PEERS[name].extension for name in SERVERS if name in peers.PEERS]:
+    psql(f"CREATE EXTENSION IF NOT EXISTS {extension}")
 say(machine(TREE))
 WRONG = sum(measure(b) for b in BENCHMARKS)
 shutil.rmtree(DIRECTORY)

@@ -8,13 +8,22 @@ statement of sql/recursions.txt, or each that is named, runs three times after o
 by PostgreSQL over heap, by gpucol over heap and by gpucol over its own tables; the
 medians in ms are printed, PostgreSQL's divided by the others', and whether all rows are
 alike, those of gpucol's tables with all of gpucol off among them.
+
+Where python3 can import duckdb, DuckDB takes its turn over the same tables in memory, with as
+many threads as gpucol, its rows fetched; its time is divided by that of gpucol over its own tables.
+A statement that it does not know, does not end in 60 seconds, or answers with another number of
+rows has "-".
 """
 import gzip
+import importlib.util
 import os
 import re
 import statistics
 import subprocess
 import sys
+import tempfile
+import threading
+import time
 
 FOLDER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "sql")
 OFF = "SET gpucol.enable_recursive = off; SET gpucol.pushdown = forbid;"
@@ -67,9 +76,50 @@ def medians(name, statement):
     return [statistics.median(times[i::3]) if times[i::3] else float("nan") for i in range(3)]
 
 
+def duck_tables():
+    """A connection of DuckDB with the tables of schema h, None without DuckDB."""
+    if not importlib.util.find_spec("duckdb"):
+        return None
+    import duckdb
+    connection = duckdb.connect()
+    threads = int(psql("LOAD 'gpucol'; SHOW gpucol.cpu_threads")[0])    # 0 stands for all
+    connection.execute(f"SET threads = {threads or os.cpu_count()}")
+    tables = psql("SELECT relname, string_agg(format('%I %s', attname, CASE atttypid WHEN 'jsonb'::regtype THEN 'text' ELSE "
+                  "format_type(atttypid, atttypmod) END), ', ' ORDER BY attnum) FROM pg_class JOIN pg_attribute ON attrelid = "
+                  "pg_class.oid AND attnum > 0 WHERE relnamespace = 'h'::regnamespace AND relkind = 'r' GROUP BY 1")[0]
+    with tempfile.TemporaryDirectory() as folder:
+        for name, columns in (line.split("|", 1) for line in tables.splitlines()):
+            _, errors = psql(f"\\copy h.{name} TO '{folder}/{name}.csv' (FORMAT csv, HEADER)")
+            if errors:
+                sys.exit(errors)
+            connection.execute(f"CREATE TABLE {name} ({columns}); COPY {name} FROM '{folder}/{name}.csv' (FORMAT csv, HEADER)")
+    return connection
+
+
+def duck_median(connection, statement, rows):
+    """Milliseconds of DuckDB for a statement of so many rows, None where it has no such answer."""
+    import duckdb
+    times = []
+    for _ in range(4):
+        watch = threading.Timer(60, connection.interrupt)
+        watch.start()
+        begin = time.perf_counter()
+        try:
+            found = len(connection.execute(statement).fetchall())
+        except duckdb.Error:
+            return None
+        finally:
+            watch.cancel()
+        if found != rows:
+            return None
+        times.append(1000 * (time.perf_counter() - begin))
+    return statistics.median(times[1:])
+
+
 def main():
     make_tables(sys.argv[1])
-    print(f"{'statement':20} {'PostgreSQL':>10} {'heap':>9} {'gpucol':>9} {'':>7} {'':>7}  rows")
+    duck = duck_tables()
+    print(f"{'statement':20} {'PostgreSQL':>10} {'heap':>9} {'gpucol':>9} {'':>7} {'':>7} {'DuckDB':>9} {'':>7}  rows")
     for line in open(os.path.join(FOLDER, "recursions.txt")):
         name, statement = line.rstrip("\n").split("\t")
         if sys.argv[2:] and name not in sys.argv[2:]:
@@ -77,8 +127,11 @@ def main():
         rows = [rows_of(name, statement, way) for way in WAYS]
         alike = all(r == rows[0] for r in rows)
         base, heap, own = medians(name, statement)
-        print(f"{name:20} {base:10.1f} {heap:9.1f} {own:9.1f} {base / heap:7.2f} {base / own:7.2f}  "
-              f"{len(rows[0][0]) - 1 if alike else 'DIFFERENT'}", flush=True)
+        count = len(rows[0][0]) - 1
+        taken = duck_median(duck, statement, count) if duck and alike and statement.startswith(("WITH", "SELECT")) else None
+        beside = f"{taken:9.1f} {taken / own:7.2f}" if taken else f"{'-':>9} {'-':>7}"
+        print(f"{name:20} {base:10.1f} {heap:9.1f} {own:9.1f} {base / heap:7.2f} {base / own:7.2f} {beside}  "
+              f"{count if alike else 'DIFFERENT'}", flush=True)
 
 
 if __name__ == "__main__":
