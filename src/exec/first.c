@@ -245,7 +245,10 @@ make_test(const GpucolGroupPlan *plan, Node *node, GpucolFirstTest *test)
 	return set_bounds(get_op_opfamily_strategy(opno, family_of(var->vartype)), bound, test);
 }
 
-/* Add the order; the keys end before the first that an engine cannot compare. */
+/*
+ * Add the order; the keys end before the first that an engine cannot compare.  Without any from
+ * the start any groups will do.
+ */
 static bool
 add_order(const GpucolGroupPlan *plan, List *wanted, GpucolFirst *first)
 {
@@ -267,7 +270,7 @@ add_order(const GpucolGroupPlan *plan, List *wanted, GpucolFirst *first)
 		key->nulls_first = list_nth_int(list_nth(wanted, GPUCOL_FIRST_PRIVATE_NULLS_FIRST), i) != 0;
 		first->nkeys++;
 	}
-	return first->nkeys > 0;
+	return first->nkeys > 0 || places == NIL;
 }
 
 bool

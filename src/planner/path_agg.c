@@ -634,8 +634,8 @@ prefer_to_rows(Path *path, List *others)
 }
 
 /*
- * LIMIT without ORDER BY right above groups: so many are wanted, whichever they are, as
- * GpucolFirstPrivate.  Of rows that are fed those of other groups are dropped.
+ * LIMIT without ORDER BY right above groups, or above DISTINCT rows: so many are wanted, whichever
+ * they are, as GpucolFirstPrivate.  Rows of other groups are dropped.
  */
 static List *
 any_groups(const Grouping *g)
@@ -643,9 +643,10 @@ any_groups(const Grouping *g)
 	const Query *parse = g->root->parse;
 	int			limit = gpucol_topn_limit(parse);
 
-	if (!g->plan.feeding || limit == 0 || !gpucol_enable_topk || g->group_clause == NIL ||
-		g->grouping_sets != NIL || parse->havingQual != NULL || parse->sortClause != NIL ||
-		parse->distinctClause != NIL || parse->hasWindowFuncs || parse->hasTargetSRFs)
+	if (limit == 0 || !gpucol_enable_topk || g->ranking || g->group_clause == NIL || g->grouping_sets != NIL ||
+		parse->havingQual != NULL || parse->sortClause != NIL || parse->setOperations != NULL ||
+		(parse->distinctClause != NIL && parse->distinctClause != g->group_clause) ||
+		parse->hasWindowFuncs || parse->hasTargetSRFs)
 		return NIL;
 	return list_make5(makeInteger(limit), makeInteger(0), NIL, NIL, NIL);
 }

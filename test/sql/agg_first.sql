@@ -73,10 +73,13 @@ SELECT d FROM differ('SELECT upper(t), count(*) FROM facts GROUP BY 1 ORDER BY 2
 SELECT d FROM differ('SELECT f.k, g.d, count(*) FROM facts f JOIN facts g ON f.id = g.id GROUP BY 1, 2 ORDER BY 3 DESC, 1, 2 LIMIT 10', 'GpucolAgg') d WHERE d IS NOT NULL;
 -- any groups: the rows of those that are returned are all in them, wherever they are
 SET gpucol.segment_rows = 2048;
-CREATE TABLE spread (id int, u int8, v int, t text, f float8) USING gpucol;
-INSERT INTO spread SELECT i, NULLIF(i * 7919 % 3001, 5) * 5000000000, i % 7, 'phrase ' || i % 11, i / 16.0 FROM generate_series(1, 40000) i;
-INSERT INTO spread SELECT i, NULLIF(i * 7919 % 3001, 5) * 5000000000, i % 7, 'phrase ' || i % 13, i / 16.0 FROM generate_series(1, 900) i;
+CREATE TABLE spread (id int, u int8, v int, t text, f float8, x text) USING gpucol;
+INSERT INTO spread SELECT i, NULLIF(i * 7919 % 3001, 5) * 5000000000, i % 7, 'phrase ' || i % 11, i / 16.0,
+	NULLIF('text number ' || i * 7919 % 3001, 'text number 6') FROM generate_series(1, 40000) i;
+INSERT INTO spread SELECT i, NULLIF(i * 7919 % 3001, 5) * 5000000000, i % 7, 'phrase ' || i % 13, i / 16.0,
+	'text number ' || i * 7919 % 4001 FROM generate_series(1, 900) i;
 RESET gpucol.segment_rows;
+DELETE FROM spread WHERE id % 17 = 3;
 CREATE TABLE heap_spread AS TABLE spread;
 EXPLAIN (COSTS OFF) SELECT u, t, count(*) FROM spread GROUP BY u, t LIMIT 10;
 CREATE FUNCTION any_groups(keys text, rest text, OUT ours int, OUT missing int) LANGUAGE plpgsql AS $$
@@ -92,7 +95,25 @@ BEGIN
 END $$;
 SET gpucol.pushdown = require;
 SELECT threads, keys, rest, a.* FROM unnest('{1,2,4}'::text[]) threads, set_config('gpucol.cpu_threads', threads, false),
-	unnest('{u,"u, t","t, u, v","u, f","t, f"}'::text[]) keys, unnest('{10,"300 OFFSET 7","5 OFFSET 1200"}'::text[]) rest, any_groups(keys, rest) a ORDER BY 1, 2, 3;
+	unnest('{u,"u, t","t, u, v","u, f","t, f",x,"x, f"}'::text[]) keys, unnest('{10,"300 OFFSET 7","5 OFFSET 1200"}'::text[]) rest, any_groups(keys, rest) a ORDER BY 1, 2, 3;
+-- DISTINCT: no further row is read
+EXPLAIN (COSTS OFF) SELECT DISTINCT x, v FROM spread LIMIT 10;
+CREATE FUNCTION any_rows(keys text, rest text, OUT ours int, OUT twice int, OUT missing int) LANGUAGE plpgsql AS $$
+BEGIN
+	EXECUTE format('CREATE TEMP TABLE ours AS SELECT DISTINCT %s FROM spread LIMIT %s', keys, rest);
+	SET LOCAL gpucol.pushdown = forbid;
+	EXECUTE format('SELECT (SELECT count(*) FROM ours), (SELECT count(*) FROM (TABLE ours EXCEPT ALL SELECT DISTINCT * FROM ours) x),
+		(SELECT count(*) FROM (TABLE ours EXCEPT ALL SELECT DISTINCT %s FROM heap_spread) x)', keys) INTO ours, twice, missing;
+	SET LOCAL gpucol.pushdown = require;
+	DROP TABLE ours;
+END $$;
+SELECT threads, keys, rest, a.* FROM unnest('{1,2,4}'::text[]) threads, set_config('gpucol.cpu_threads', threads, false),
+	unnest('{x,"x, v",u,t,f}'::text[]) keys, unnest('{10,"6000 OFFSET 30"}'::text[]) rest, any_rows(keys, rest) a ORDER BY 1, 2, 3;
+-- not below DISTINCT over groups, HAVING, window functions, UNION
+SELECT q, a.ours FROM unnest(ARRAY['SELECT DISTINCT count(*) FROM spread GROUP BY u', 'SELECT v FROM spread GROUP BY v HAVING min(id) > 3',
+	'SELECT v, sum(count(*)) OVER () AS n FROM spread GROUP BY v', 'SELECT DISTINCT v FROM spread UNION ALL SELECT DISTINCT v + 7 FROM spread',
+	'SELECT v, count(*) FROM spread GROUP BY ROLLUP (v)']) q,
+	LATERAL (SELECT (xpath('count(/table/row)', query_to_xml(q || ' LIMIT 10', true, false, '')))[1]::text AS ours) a;
 RESET gpucol.pushdown;
 RESET gpucol.cpu_threads;
 DROP SCHEMA agg_first CASCADE;

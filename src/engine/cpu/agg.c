@@ -416,11 +416,16 @@ gpucol_cpu_agg_next(GpucolRun *run, GpucolResult *out)
 		status = gpucol_cpu_final_init(run);
 		if (status != GPUCOL_OK)
 			return status;
+		/* the first few vectors may have them */
+		if (gpucol_cpu_first_any(run))
+			run->window.pace = (uint32_t) run->nworkers;
 		do
 		{
 			status = gpucol_cpu_source_step(run);
 			if (status == GPUCOL_OK)
 				status = gpucol_cpu_drain_large(run);
+			if (status == GPUCOL_OK && gpucol_cpu_first_enough(run))
+				status = GPUCOL_END;
 		} while (status == GPUCOL_OK);
 		if (status == GPUCOL_END)
 			status = gpucol_cpu_agg_merge_parts(run);

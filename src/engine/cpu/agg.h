@@ -155,15 +155,16 @@ extern void gpucol_cpu_drain_init(GpucolRun *run);
 extern GpucolStatus gpucol_cpu_drain_large(GpucolRun *run);
 extern GpucolStatus gpucol_cpu_drain_end(GpucolRun *run);
 
-#define GPUCOL_CPU_SETTLED_SHIFT 52		/* of a hash, to its bit */
-
 /*
- * engine/cpu/first.c: leave out of the merged groups those that are not wanted.  Before, between
- * windows: settle for the first groups that there are, where any will do; may a row with this hash
- * of its integer keys, NULL as 0, be of them?
+ * engine/cpu/first.c: leave out of the merged groups those that are not wanted.  Will any do?  Then,
+ * between windows: settle for the first groups that there are; are they all that is asked for?
+ * Of a vector's rows, list those that may be of them.
  */
 extern void gpucol_cpu_first_select(GpucolRun *run);
+extern bool gpucol_cpu_first_any(const GpucolRun *run);
 extern void gpucol_cpu_first_settle(GpucolRun *run);
+extern bool gpucol_cpu_first_enough(const GpucolRun *run);
+extern uint32_t gpucol_cpu_first_settled(GpucolCpuWorker *worker, uint16_t *at);
 
 /* Those of the groups seen so far that come first by the first sort key: their places. */
 typedef struct GpucolCpuKth
@@ -177,13 +178,5 @@ typedef struct GpucolCpuKth
 /* Begin; does a group meet the tests, and may it be among the first k?  run->agg.first is there. */
 extern void gpucol_cpu_kth_open(const GpucolRun *run, GpucolCpuKth *kth, __int128 *heap);
 extern bool gpucol_cpu_kth_take(GpucolCpuKth *kth, const GpucolCpuGroups *groups, uint32_t group);
-
-GPUCOL_CPU_INLINE bool
-gpucol_cpu_is_settled(const GpucolRun *run, uint64_t hash)
-{
-	uint64_t	bit = hash >> GPUCOL_CPU_SETTLED_SHIFT;
-
-	return run->agg.settled[bit / 64] >> bit % 64 & 1;
-}
 
 #endif							/* GPUCOL_ENGINE_CPU_AGG_H */

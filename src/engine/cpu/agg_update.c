@@ -14,7 +14,6 @@
 #include "engine/cpu/final.h"
 #include "engine/cpu/select.h"
 #include "kernel/bitpack.h"
-#include "kernel/hash.h"
 
 /* A vector of numbers up to this one has a sum in int64. */
 #define SMALL_INT	(INT64_C(1) << 52)
@@ -723,25 +722,9 @@ keep_part(GpucolCpuWorker *worker)
 static void
 keep_settled(GpucolCpuWorker *worker)
 {
-	const GpucolRun *run = worker->run;
-	uint64_t   *hashes = worker->hashes;
 	uint16_t	at[GPUCOL_SELECT_ROOM];
-	uint32_t	n = 0;
+	uint32_t	n = gpucol_cpu_first_settled(worker, at);
 
-	memset(hashes, 0, sizeof(uint64_t) * worker->nsel);
-	for (int k = 0; k < run->program->nkeys; k++)
-	{
-		const GpucolCpuReg *reg = &worker->regs[run->code.keys[k]];
-
-		for (uint32_t j = 0; j < worker->nsel && reg->cls == GPUCOL_CLASS_I; j++)
-			hashes[j] = gpucol_hash_mix(hashes[j], reg->nulls != NULL && reg->nulls[j] ? 0 :
-										(uint64_t) reg->v.i[j]);
-	}
-	for (uint32_t j = 0; j < worker->nsel; j++)
-	{
-		at[n] = (uint16_t) j;
-		n += gpucol_cpu_is_settled(run, hashes[j]);
-	}
 	keep_rows(worker, at, n);
 }
 

@@ -550,7 +550,8 @@ typedef struct GpucolCpuAggregation
 	uint64_t	dense_meaning;	/* and with that of channels */
 	GpucolCpuFinal *final;		/* of groups that are complete when their vector is (final.c); NULL: nothing */
 	const GpucolFirst *first;	/* which groups are wanted; NULL: all */
-	uint64_t   *settled;		/* bits of hashes that they have; NULL: any */
+	uint64_t   *settled;		/* bits of hashes that they have, NULL: any; */
+	GpucolClass settled_by;		/* of their keys of this class */
 	bool		merged;
 	int			next_part;		/* to deliver: table, */
 	uint32_t	next_group;		/* and group of it */

@@ -35,6 +35,7 @@
  *
  *-------------------------------------------------------------------------
  */
+#include "engine/cpu/agg.h"
 #include "engine/cpu/dense.h"
 #include "kernel/bitpack.h"
 
@@ -189,7 +190,8 @@ gpucol_cpu_dense_open(GpucolRun *run)
 		for (int a = 0; a < run->agg.naccs; a++)
 			plan->all &= plan->acc[a] = gpucol_cpu_dense_plan_plain(run, &run->agg.accs[a]);
 	}
-	else if (!gpucol_cpu_dense_plan(run, plan, &kept))
+	/* sets of values cost more than finding groups: few rows are to reach them */
+	else if ((run->agg.ndistinct > 0 && gpucol_cpu_first_any(run)) || !gpucol_cpu_dense_plan(run, plan, &kept))
 		plan = NULL;
 	else
 		plan->whole = may_take_whole(run, plan);

@@ -13,10 +13,12 @@
  *-------------------------------------------------------------------------
  */
 #include "engine/cpu/agg.h"
+#include "engine/cpu/expr_ops.h"
 #include "kernel/float_order.h"
 #include "kernel/hash.h"
 
-#define MOST_SETTLED 400		/* groups, of 4,096 bits */
+#define SETTLED_SHIFT 48			/* of a hash, to its bit of 65,536 */
+#define MOST_SETTLED 6000		/* groups */
 
 /* A group of one of the tables. */
 typedef struct Candidate
@@ -415,39 +417,115 @@ pack_share(void *arg, int index)
 		pack_groups(run, (uint32_t) p, NULL);
 }
 
+bool
+gpucol_cpu_first_any(const GpucolRun *run)
+{
+	const GpucolFirst *wanted = run->agg.first;
+
+	return wanted != NULL && run->program->nkeys > 0 && wanted->nkeys == 0 && wanted->ntests == 0 &&
+		!wanted->all_ties && wanted->k > 0;
+}
+
+/* The hash of a group's keys of one class, NULL as 0; false if it has none of that class. */
+static bool
+settled_hash(const GpucolRun *run, const uint64_t *key, GpucolClass cls, uint64_t *hash)
+{
+	bool		found = false;
+
+	*hash = 0;
+	for (int k = 0; k < run->program->nkeys; k++)
+	{
+		uint64_t	word = key[key_word(run, k)];
+
+		if (run->code.classes[run->code.keys[k]] != cls)
+			continue;
+		found = true;
+		if (key[0] >> k & 1)
+			word = 0;
+		else if (cls == GPUCOL_CLASS_S)
+		{
+			const GpucolBytes *value = gpucol_cpu_string(run, word);
+
+			word = gpucol_hash_bytes(value->data, value->len);
+		}
+		*hash = gpucol_hash_mix(*hash, word);
+	}
+	return found;
+}
+
 /*
  * Where any k groups will do, those that came first in the first table are as good as others:
- * rows that cannot be of them, by their integer keys, need not be grouped from now on.  What the
- * tables have of other groups is not all of them then, and is left out in the end, since the
- * first table stays in its order and the others are merged into it.
+ * rows that cannot be of them, by their integer keys, or else by their strings, need not be grouped
+ * from now on.  What the tables have of other groups is not all of them then, and is left out in
+ * the end, since the first table stays in its order and the others are merged into it.
  */
 void
 gpucol_cpu_first_settle(GpucolRun *run)
 {
 	const GpucolFirst *wanted = run->agg.first;
 	const GpucolCpuGroups *groups = run->agg.parts[0];
-	bool		integers = false;
+	uint64_t	hash;
 
-	if (wanted == NULL || run->agg.settled != NULL || run->agg.keyed != NULL)
+	if (!gpucol_cpu_first_any(run) || run->agg.settled != NULL || run->agg.keyed != NULL ||
+		wanted->k > MOST_SETTLED || groups->n < wanted->k)
 		return;
-	if (wanted->nkeys > 0 || wanted->ntests > 0 ||
-		wanted->all_ties || wanted->k == 0 || wanted->k > MOST_SETTLED || groups->n < wanted->k)
-		return;
-	for (int k = 0; k < run->program->nkeys; k++)
-		integers |= run->code.classes[run->code.keys[k]] == GPUCOL_CLASS_I;
-	if (integers)
-		run->agg.settled = gpucol_cpu_alloc0(run, (UINT64_C(1) << (64 - GPUCOL_CPU_SETTLED_SHIFT)) / 8);
+	run->agg.settled_by = settled_hash(run, groups->keys, GPUCOL_CLASS_I, &hash) ? GPUCOL_CLASS_I : GPUCOL_CLASS_S;
+	if (settled_hash(run, groups->keys, run->agg.settled_by, &hash))
+		run->agg.settled = gpucol_cpu_alloc0(run, (UINT64_C(1) << (64 - SETTLED_SHIFT)) / 8);
 	for (uint32_t g = 0; g < wanted->k && run->agg.settled != NULL; g++)
 	{
-		const uint64_t *key = groups->keys + (size_t) g * run->agg.group_words;
-		uint64_t	hash = 0;
-
-		for (int k = 0; k < run->program->nkeys; k++)
-			if (run->code.classes[run->code.keys[k]] == GPUCOL_CLASS_I)
-				hash = gpucol_hash_mix(hash, key[key_word(run, k)]);
-		hash >>= GPUCOL_CPU_SETTLED_SHIFT;
+		(void) settled_hash(run, groups->keys + (size_t) g * run->agg.group_words, run->agg.settled_by, &hash);
+		hash >>= SETTLED_SHIFT;
 		run->agg.settled[hash / 64] |= UINT64_C(1) << hash % 64;
 	}
+}
+
+bool
+gpucol_cpu_first_enough(const GpucolRun *run)
+{
+	return gpucol_cpu_first_any(run) && run->program->naggs == 0 && run->agg.keyed == NULL &&
+		run->agg.parts[0]->n >= run->agg.first->k;
+}
+
+uint32_t
+gpucol_cpu_first_settled(GpucolCpuWorker *worker, uint16_t *at)
+{
+	const GpucolRun *run = worker->run;
+	uint64_t   *hashes = worker->hashes;
+	uint32_t	n = 0;
+
+	memset(hashes, 0, sizeof(uint64_t) * worker->nsel);
+	for (int k = 0; k < run->program->nkeys; k++)
+	{
+		const GpucolCpuReg *reg = &worker->regs[run->code.keys[k]];
+
+		if (reg->cls != run->agg.settled_by)
+			continue;
+		for (uint32_t j = 0; j < worker->nsel; j++)
+		{
+			uint64_t	word = 0;
+
+			if (reg->nulls != NULL && reg->nulls[j])
+				word = 0;
+			else if (reg->cls == GPUCOL_CLASS_I)
+				word = (uint64_t) reg->v.i[j];
+			else
+			{
+				GpucolBytes value = gpucol_cpu_op_string(reg, j);
+
+				word = gpucol_hash_bytes(value.data, value.len);
+			}
+			hashes[j] = gpucol_hash_mix(hashes[j], word);
+		}
+	}
+	for (uint32_t j = 0; j < worker->nsel; j++)
+	{
+		uint64_t	bit = hashes[j] >> SETTLED_SHIFT;
+
+		at[n] = (uint16_t) j;
+		n += run->agg.settled[bit / 64] >> bit % 64 & 1;
+	}
+	return n;
 }
 
 /* Leave out of the merged tables what is not wanted; without memory for that, nothing. */

@@ -242,7 +242,9 @@ cuda_start(const GpucolProgram *program, GpucolSource *source,
 		return gpucol_gpu_refuse(why, GPUCOL_OUT_OF_MEMORY, "out of memory");
 	*handle = (GpucolRun *) run;
 	run->shape = options->shape;
-	run->first = program->kind == GPUCOL_PROGRAM_AGG ? options->first : NULL;
+	/* a device groups all rows, and has nothing to divide by where any groups will do */
+	run->first = program->kind == GPUCOL_PROGRAM_AGG && options->first != NULL &&
+		options->first->nkeys + options->first->ntests > 0 ? options->first : NULL;
 	run->jit = options->jit;
 	run->in_place = options->in_place && program->kind == GPUCOL_PROGRAM_AGG;
 	gpucol_budget_open(&run->memory, options->memory_limit, options->budget);
