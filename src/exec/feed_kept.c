@@ -221,8 +221,9 @@ hash_image(GpucolFeeder *f, uint32 row)
 	{
 		int			arg = f->sort_args[i];
 
-		hash = gpucol_hash_mix(hash, f->kept.isnull[arg][row] ? UINT64_MAX :
-							   datum_image_hash(f->kept.values[arg][row], f->typbyval[arg], f->typlen[arg]));
+		hash = gpucol_hash_mix(hash, f->kept.isnull[arg][row] ? UINT64_MAX : f->typbyval[arg] ?
+							   (uint64) f->kept.values[arg][row] :
+							   datum_image_hash(f->kept.values[arg][row], false, f->typlen[arg]));
 	}
 	return hash;
 }
@@ -239,7 +240,8 @@ same_image(GpucolFeeder *f, uint32 x, uint32 y)
 		const bool *isnull = f->kept.isnull[arg];
 
 		if (isnull[x] != isnull[y] ||
-			(!isnull[x] && !datum_image_eq(values[x], values[y], f->typbyval[arg], f->typlen[arg])))
+			(!isnull[x] && (f->typbyval[arg] ? values[x] != values[y] :
+							!datum_image_eq(values[x], values[y], false, f->typlen[arg]))))
 			return false;
 	}
 	return true;

@@ -16,13 +16,23 @@
 #define FIRST_BITS 4096
 #define SOUGHT 64				/* values that slots are fetched for at a time */
 
+/*
+ * The hash of a value, of which the lower bits are taken: tables grow, and are gone through, in
+ * their order.  Doubles often differ in upper bits only, so all of them have to reach the lower ones.
+ */
+GPUCOL_CPU_INLINE uint64_t
+hash_value(uint64_t value)
+{
+	return gpucol_hash_fold(value, UINT64_C(0x9e3779b97f4a7c15));
+}
+
 /* ---- values of the only group ---- */
 
 /* The slot where the search for a value begins. */
 GPUCOL_CPU_INLINE uint64_t
 value_home(uint64_t nslots, uint64_t value)
 {
-	return gpucol_hash_mix(0, value) & (nslots - 1);
+	return hash_value(value) & (nslots - 1);
 }
 
 /* The slot of a value that is not 0, or the free one where it belongs. */
@@ -178,7 +188,7 @@ gpucol_cpu_group_seen(GpucolCpuGroups *groups, uint32_t set, const GpucolCpuColu
 static uint64_t
 hash_pair(uint64_t group, uint64_t value)
 {
-	return gpucol_hash_mix(gpucol_hash_mix(0, group), value);
+	return hash_value(gpucol_hash_mix(0, group) ^ value);
 }
 
 /* The slot of a pair, or the free one where it belongs. */
