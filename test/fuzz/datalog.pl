@@ -189,5 +189,6 @@ while (going(5))
 	}
 	watch_log($node, '(?!)') && wait_for_server($node);
 }
+say_now(programs_skipped() . ' programs skipped, which grew too large to be derived here');
 $node->stop;
 end_part();

@@ -11,7 +11,7 @@ use warnings;
 use Exporter 'import';
 use Gpucol qw(pick between);
 
-our @EXPORT = qw(chance shuffled some number fresh_numbers %columns %has known writable type_of literal expr predicate where key
+our @EXPORT = qw(chance shuffled some number fresh_numbers %columns %has known writable type_of literal alike expr predicate where key
 	aggregate order columns_of with_parameters other_value);
 
 # Columns that the tables of a script have now: table => { column => 1 }.
@@ -206,6 +206,17 @@ sub literal
 	return $parameters ? parameter($class, $value) : $value;
 }
 
+# Expressions of a class that are put together or compared.  Of texts of several collations one
+# is told to go by "C": without, PostgreSQL raises 42P22, but only where it looks at values,
+# which depends on the plan.
+sub alike
+{
+	my ($class, @e) = @_;
+
+	$e[0] = "($e[0] COLLATE \"C\")" if $class eq 'text' && "@e" =~ /\bsg\b/ && "@e" =~ /\b(?:sc|nm)\b/;
+	return @e;
+}
+
 sub expr
 {
 	my ($class, $d, $table, $alias) = @_;
@@ -214,7 +225,7 @@ sub expr
 	return column('jsonb', $table, $alias) if $class eq 'jsonobj';
 	if ($d > 0 && chance(0.15))
 	{
-		my @args = map { expr($class, $d - 1, $table, $alias) } 1, 2;
+		my @args = alike($class, map { expr($class, $d - 1, $table, $alias) } 1, 2);
 		return pick("coalesce($args[0], $args[1])", "CASE WHEN " . predicate($d - 1, $table, $alias) . " THEN $args[0] ELSE $args[1] END",
 			$class =~ /^(?:json|point|range|array|bits)$/ ? "coalesce($args[0], $args[1])" : pick("greatest($args[0], $args[1])", "nullif($args[0], $args[1])"));
 	}
@@ -244,6 +255,7 @@ sub predicate
 	return pick("$a = ANY (ARRAY[", "$a <> ALL (ARRAY[") . join(', ', some(between(1, 4), sub { literal($class) })) . '])' if $class =~ /^(?:int|date|uuid|float)$/ && chance(0.1);
 	return $a . pick('', ' NOT') . ' IN (' . join(', ', some(between(1, 5), sub { literal($class) })) . ')' if $class !~ /range|array|composite|folded/ && chance(0.12);
 	my $b = chance(0.75) ? literal($class) : expr($class, $d, $table, $alias);
+	($a, $b) = alike($class, $a, $b);
 	return "$a IS " . pick('', 'NOT ') . "DISTINCT FROM $b" if chance(0.06);
 	return "$a " . pick('@>', '<@', '&&') . ' ' . expr($class, 0, $table, $alias) if $class eq 'array' && chance(0.3);
 	return "$a " . pick('=', '<>') . " $b" if $class eq 'folded';

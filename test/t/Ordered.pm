@@ -90,8 +90,10 @@ sub grouped_query
 	my @shown = some(between(1, 4), sub { my $key = pick(@keys); return pick(wrapped($key), wrapped($key), aggregate($t, 'x'), "sum(count(*)) OVER (PARTITION BY " . pick($key, "($key)::text || 'w'") . ')',
 		"sum(count(*)) OVER (ORDER BY $by)", 'max(' . wrapped($key) =~ s/(?:unnest|generate_series)/format/r . '::text) OVER (PARTITION BY count(*))', 'count(*) FILTER (WHERE ' . predicate(0, $t, 'x') . ')'); });
 	my $having = chance(0.35) ? 'HAVING ' . pick('count(*) > ' . between(0, 4), 'max(' . expr('int', 0, $t, 'x') . ') > ' . between(0, 9), "($keys[0]) IS NOT NULL") : '';
-	# PostgreSQL takes a constant key for the same in every set, so windows find open which rows are peers
-	my $groups = grep({ !/\bx\./ } @keys) ? $by : pick(($by) x 6, "ROLLUP ($by)", "CUBE ($by)", "GROUPING SETS (($by), ($keys[0]), ())");
+	# PostgreSQL takes a constant key for the same in every set, so windows find open which rows are peers; what it
+	# folds to a constant is hard to tell, so that windows over several sets are by columns
+	my $folded = grep({ / OVER \(/ } @shown) ? qr/^(?!(?:trim_scale)?\(?x\.\w+\)?(?:::text)?$)/ : qr/^(?!.*\bx\.)/;
+	my $groups = grep({ /$folded/ } @keys) ? $by : pick(($by) x 6, "ROLLUP ($by)", "CUBE ($by)", "GROUPING SETS (($by), ($keys[0]), ())");
 	my $query = 'SELECT ' . (chance(0.12) ? 'DISTINCT ' : '') . 'ROW(' . join(', ', @shown) . ")::text AS r FROM $t x $where GROUP BY $groups $having";
 
 	$query .= ' ORDER BY ' . join(', ', some(between(1, 2), sub { pick(wrapped(pick(@keys)), 'count(*) DESC') })) if chance(0.4) && $query !~ /^SELECT DISTINCT/;

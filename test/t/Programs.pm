@@ -3,7 +3,7 @@
 # A program is a tree that is both written down and evaluated here: rules are applied
 # to all rows there are until nothing changes, literals in the first order in which
 # each has its variables.  Values of recursive rules stay within a small range, so that
-# every program ends; one whose numbers grow too large is drawn again.
+# every program ends; one whose values or matches grow too large is skipped.
 #
 # Expressions:  [var => name], [const => value], [any], [op => name, args], [rec => args]
 #               (a record of two numbers), [agg => function, target or undef, body, names from outside].
@@ -15,7 +15,12 @@ use strict;
 use warnings;
 use Exporter 'import';
 
-our @EXPORT = qw(random_program base_tables is_choice);
+our @EXPORT = qw(random_program programs_skipped base_tables is_choice);
+
+# What one step may make, which bounds the memory and the time of a program's evaluation here.
+my $MOST_BINDINGS = 50000;
+my $MOST_VALUES = 1000;		# of range()
+my $LONGEST = 500;			# bytes of a value, which rules may double in each round
 
 sub pick { return $_[ int rand @_ ]; }
 sub between { my ($low, $high) = @_; return $low + int rand($high - $low + 1); }
@@ -79,7 +84,7 @@ sub value
 	@args = map { value($_, $binding, $full) } @args;
 	return if grep { !defined } @args;
 	my $value = $COMPUTE{$name}->(@args);
-	die "large\n" if $value =~ /^-?\d+(e|$)/ && abs $value > 2**50;
+	die "large\n" if length $value > $LONGEST || $value =~ /^-?\d+(e|$)/ && abs $value > 2**50;
 	return $value;
 }
 
@@ -92,7 +97,7 @@ sub values_of
 	my ($at, $to, $step) = map { value($_, $binding, $full) } @args;
 	my @values;
 	$step //= $at <= $to ? 1 : -1;
-	for (; $step > 0 ? $at < $to : $at > $to; $at += $step) { push @values, $at; }
+	for (; $step > 0 ? $at < $to : $at > $to; $at += $step) { push @values, $at; die "large\n" if @values > $MOST_VALUES; }
 	return @values;
 }
 
@@ -229,7 +234,7 @@ sub solve
 			for my $binding (@$bindings)
 			{
 				push @out, @{ match($literal, $binding, $full) };
-				die "large\n" if @out > 200000;
+				die "large\n" if @out > $MOST_BINDINGS;
 			}
 			$bindings = \@out;
 		}
@@ -240,6 +245,7 @@ sub solve
 			{
 				my ($to, $from) = $parts[1][0] eq 'var' && !exists $binding->{ $parts[1][1] } ? @parts[ 1, 2 ] : @parts[ 2, 1 ];
 				push @out, map { { %$binding, $to->[1] => $_ } } grep { defined } values_of($from, $binding, $full);
+				die "large\n" if @out > $MOST_BINDINGS;
 			}
 			$bindings = \@out;
 		}
@@ -721,6 +727,10 @@ sub draw_program
 	return (join("\n", shuffle('.type pair = [a:number, b:number]', '.functor abs(x:number):number', @declared, @texts)), \%columns, \%derived, \%choices);
 }
 
+# Programs that were drawn and not taken, as they grew too large.
+my $skipped = 0;
+sub programs_skipped { return $skipped; }
+
 # A program, the column list of each of its relations, and its rows, sorted, as psql shows them;
 # what choices leave of a relation's rows (is_choice).
 sub random_program
@@ -730,6 +740,7 @@ sub random_program
 		my @made = eval { draw_program() };
 		return @made if @made;
 		die $@ if $@ ne "large\n";
+		$skipped++;
 	}
 	return;
 }

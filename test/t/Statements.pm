@@ -92,7 +92,7 @@ sub query
 	if ($kind < 18)
 	{
 		my $class = pick(grep { !/bool|free|folded|array|jsonb|composite/ } known($t));
-		my ($x, $y) = (expr($class, 0, $t, 'x'), expr($class, 0, $u, 'y'));
+		my ($x, $y) = alike($class, expr($class, 0, $t, 'x'), expr($class, 0, $u, 'y'));
 		my $on = chance(0.6) ? "x.id = y.id " . (chance(0.4) ? "AND $x = $y" : '') : "$x = $y AND x.id % 50 = 3 AND y.id % 20 = 1";
 		my $join = pick('JOIN', 'JOIN', 'LEFT JOIN', 'FULL JOIN', 'RIGHT JOIN');
 
