@@ -89,6 +89,7 @@ sub told
 	my ($text) = @_;
 	my @notices;
 
+	$text =~ s/^ERROR:  XX000: invalid XPath expression.*/ERROR:  22000/ms;	# an error of the data as others
 	$text =~ s/^((?:NOTICE|WARNING|INFO):.*)\n/push @notices, $1; ''/gme;
 	my $secret = grep { /00000: secret/ } @notices;
 	@notices = () if $text =~ /^ERROR/m || grep { /00000: disturbed/ } @notices;	# how far a statement got is open

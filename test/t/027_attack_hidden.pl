@@ -49,6 +49,8 @@ sub make_schema
 		CREATE TABLE secret (id int, owner text, t text, n numeric, m numeric(10,2), i int, d date, ts timestamp, j jsonb, f float8, a int[]);
 		$load
 		ALTER TABLE secret ENABLE ROW LEVEL SECURITY;
+		CREATE INDEX ON secret USING brin (i, d, n) WITH (pages_per_range = 1);
+		CREATE INDEX ON secret USING brin (t) WITH (pages_per_range = 2);
 		CREATE POLICY own ON secret USING (owner = 'low');
 		CREATE VIEW barred WITH (security_barrier) AS SELECT * FROM secret WHERE owner = 'low';
 		GRANT SELECT ON secret, barred TO low;
@@ -240,6 +242,18 @@ my @newer = (
 	'SELECT sum(s) FROM (SELECT sum(i) OVER (ORDER BY id) AS s FROM T WHERE C) q', 'SELECT id, lag((C)) OVER (ORDER BY id), count(*) FILTER (WHERE C) OVER (PARTITION BY i) FROM T ORDER BY id LIMIT 4', 'SELECT id, rank() OVER (ORDER BY (C), id) FROM T ORDER BY 2 LIMIT 3',
 	'SELECT count(*) FROM (SELECT id AS k FROM T OFFSET 0) x JOIN T y ON y.id = x.k WHERE C', 'SELECT count(y.id) FROM (SELECT id AS k FROM T) x LEFT JOIN (SELECT * FROM T OFFSET 0) y ON y.id = x.k AND C',
 	'SELECT sum(CASE WHEN id % 2 = 0 THEN (C)::int END), max(CASE WHEN i = 1 THEN NULL WHEN C THEN id END) FROM T');
+# WITH queries whose readers do not ask how often a row is there, or restrict it in different ways; first rows of an
+# order that compares with the row around; groups that HAVING or a LIMIT leaves out early; texts that are numbered once
+my @latest = (
+	'WITH w AS MATERIALIZED (SELECT i, t, id FROM T WHERE C) SELECT count(*) FROM T x WHERE x.i IN (SELECT i FROM w) AND EXISTS (SELECT FROM w WHERE w.t = x.t)', 'WITH w AS MATERIALIZED (SELECT i, (C) AS c, 1 / i AS z, t::word AS v FROM T) SELECT DISTINCT x.i FROM T x, w WHERE w.i = x.i AND x.i IN (SELECT i FROM w WHERE c) ORDER BY 1',
+	'WITH w AS (SELECT x.i, y.id, x.t FROM T x JOIN T y ON x.i = y.i AND x.id <> y.id AND x.id < 99 JOIN (SELECT id AS j FROM T WHERE C) z ON z.j = y.id) SELECT count(*) FROM T WHERE i IN (SELECT i FROM w) AND EXISTS (SELECT FROM w WHERE w.i = T.i AND w.t > T.t)',
+	'WITH w AS (SELECT i, id % 5 AS r, count(*) AS c, sum(n) AS s FROM T WHERE C GROUP BY 1, 2) SELECT a.i, a.c, b.c FROM w a JOIN w b ON a.i = b.i WHERE a.r = 1 AND b.r = 2 ORDER BY 1, 2, 3', 'WITH w AS (SELECT i, id % 5 AS r, bool_and(C) AS c FROM T GROUP BY 1, 2) SELECT a.i, a.c, b.c FROM w a JOIN w b USING (i) WHERE a.r = 1 AND b.r = 3 ORDER BY 1, 2, 3',
+	'WITH w AS (SELECT i, t, id % 5 AS r, count(*) AS c FROM T GROUP BY 1, 2, 3) SELECT count(*), sum(a.c) FROM w a JOIN w b USING (t) WHERE a.r = 1 AND b.r = 2 AND length(a.t) / (length(b.t) - 6) > 3',
+	'SELECT x.id, y.id FROM T x, LATERAL (SELECT y.id FROM T y WHERE y.id <> x.id AND C ORDER BY abs(y.id - x.id), y.id LIMIT 1) y WHERE x.id < 60 ORDER BY 1', 'SELECT x.id, (SELECT y.id FROM T y WHERE y.i > x.i AND C ORDER BY abs(y.id - x.id), y.id LIMIT 1) FROM T x WHERE x.id < 60 ORDER BY 1',
+	'SELECT x.id, y.k FROM T x, LATERAL (SELECT (C) AS k FROM T y ORDER BY abs(y.m - x.m), y.id LIMIT 2) y WHERE x.id < 30 ORDER BY 1, 2', 'SELECT id, sum(i) FROM T WHERE C GROUP BY id HAVING sum(i) > 2 ORDER BY 1 LIMIT 4', 'SELECT id, count(*) FILTER (WHERE C), max(t) FROM T GROUP BY id HAVING count(*) > 0 ORDER BY max(m) DESC, id LIMIT 3',
+	'SELECT id, sum(CASE WHEN C THEN i END) FROM T GROUP BY id HAVING sum(i) BETWEEN 1 AND 3 ORDER BY 2, 1 LIMIT 5', 'SELECT t, count(DISTINCT t), max(i) FROM T WHERE C GROUP BY t HAVING min(i) > 0 ORDER BY 1 LIMIT 3', 'SELECT i, count(DISTINCT t) FILTER (WHERE C), count(DISTINCT (C)) FROM T GROUP BY i ORDER BY 1');
+# conditions for which BRIN is asked, whose ranges have hidden rows too
+my @ranges = ('i BETWEEN 2 AND 3 AND C', 'd < \'2020-01-09\' AND C', 't > \'word 12\' AND C', 'C AND (i = 1 OR n > 7)');
 my @once = (
 	'SELECT min(t), max(t), min(a), max(a), min(n), max(d) FROM T', 'SELECT t, count(*) FROM T GROUP BY t ORDER BY 1', 'SELECT DISTINCT i FROM T ORDER BY 1', 'SELECT id, t FROM T', 'SELECT t COLLATE "C" AS k, count(DISTINCT n) FROM T GROUP BY 1 ORDER BY 1', 'SELECT id FROM T ORDER BY t, id LIMIT 5', 'SELECT id FROM T ORDER BY n DESC, id LIMIT 5',
 	'SELECT sum(i), sum(n), sum(m), avg(f), stddev(i), sum(f) FROM T', 'SELECT sum(i * i), sum(1 / i), sum(m / i), max(d + 100000) FROM T', q(SELECT to_char(ts, 'YYYY-MM-DD') AS k, count(*), sum(100 / i) FROM T GROUP BY 1 ORDER BY 1), "SELECT count(*) FROM T WHERE t ~ '('", "SELECT count(*) FROM T WHERE t ~ '(' AND id < 0", "SELECT count(*) FROM T WHERE id % 3 = 1 AND t ~ '('", "SELECT count(*) FROM T WHERE id % 3 = 1 AND t LIKE 'a\\'",
@@ -247,6 +261,7 @@ my @once = (
 	'SELECT x, count(*) FROM T, generate_series(1, i) x GROUP BY x ORDER BY x', 'SELECT sum(10 / x) FROM T, unnest(a) x', 'SELECT 6 / x AS k, count(*) FROM T, unnest(a) x GROUP BY 1 ORDER BY 1', q(SELECT w::int, count(*) FROM T, string_to_table(substr(t, 6), ' ') w GROUP BY 1 ORDER BY 1),
 	q(SELECT w, count(*) FROM T, regexp_split_to_table(t, left(t, 1)) w GROUP BY w ORDER BY w), q(SELECT k, count(*) FROM T, jsonb_object_keys(j) k GROUP BY k), 'SELECT x, y, count(*) FROM T, unnest(a) x, generate_series(1, 6 / x) y WHERE 12 / x > 3 GROUP BY 1, 2 ORDER BY 1, 2',
 	'SELECT 10 / i FROM T UNION SELECT 100 / i FROM T ORDER BY 1', 'SELECT t::word, d + 100000 FROM T INTERSECT SELECT t, d + 100000 FROM T WHERE i > 2 ORDER BY 1, 2 LIMIT 5', 'SELECT m / i FROM T EXCEPT ALL SELECT m / 2 FROM T ORDER BY 1 LIMIT 5', 'SELECT k, sum(v) FROM (SELECT i AS k, 10 / i AS v FROM T UNION ALL SELECT a[1], 10 / a[1] FROM T) q GROUP BY k ORDER BY k',
+	'SELECT id, sum(i) FROM T GROUP BY id HAVING 1 / sum(i) >= 0 ORDER BY 1 LIMIT 3', q(SELECT i, max(t), count(*) FROM T GROUP BY i HAVING max(t)::word > '' ORDER BY 1), 'SELECT t, max(n * n) FROM T GROUP BY t HAVING sum(n * n) > 0 ORDER BY 2 DESC, 1 LIMIT 2', 'SELECT x.id, (SELECT y.id FROM T y ORDER BY abs(y.n * y.n - x.n), y.id LIMIT 1) FROM T x WHERE x.id < 40 ORDER BY 1',
 	'SELECT id, ntile(i) OVER (ORDER BY id) FROM T ORDER BY 1 LIMIT 5', 'SELECT id, nth_value(id, i) OVER (PARTITION BY i ORDER BY id) FROM T ORDER BY 1 LIMIT 5', q(SELECT id, lead(t, i, '') OVER (ORDER BY id), lag(1 / i) OVER (ORDER BY id) FROM T ORDER BY 1 LIMIT 5), 'SELECT max(s) FROM (SELECT sum(1 / i) OVER (ORDER BY id) AS s FROM T) q',
 	'SELECT max(s), min(z) FROM (SELECT sum(n * n) OVER w AS s, sum(f * f) OVER w AS z FROM T WINDOW w AS (PARTITION BY i ORDER BY id ROWS 2 PRECEDING)) q', 'SELECT sum(s) FROM (SELECT sum(i) OVER (ORDER BY i RANGE BETWEEN 2 PRECEDING AND 2147483647 FOLLOWING) AS s FROM T) q',
 	(map { "SELECT sum(s) FROM (SELECT count(*) OVER (ORDER BY $_ RANGE BETWEEN interval '5000 years' PRECEDING AND interval '290000 years' FOLLOWING) AS s FROM T) q" } 'd', 'ts'), 'SELECT i, count(*), max(r) FROM (SELECT i, t, row_number() OVER (PARTITION BY 10 / i ORDER BY t::word, id) AS r FROM T) q GROUP BY i ORDER BY i',
@@ -262,6 +277,8 @@ sub run_script
 	my @statements = map { s/\bT\b/$table/gr } @once, map { my $shape = $_; map { my $c = $_; $shape =~ s/\bC\b/$c/gr } @conditions } @shapes;
 	push @statements, map { my $n = $_; map { $joined[$_] =~ s/\bT\b/$table/gr =~ s/\bC\b/$conditions[$n]/gr } grep { ($_ + $n) % 3 == 0 } 0 .. $#joined } 0 .. $#conditions;
 	push @statements, map { my $n = $_; map { $newer[$_] =~ s/\bT\b/$table/gr =~ s/\bC\b/$conditions[$n]/gr } grep { ($_ + $n) % 3 == 0 } 0 .. $#newer } 0 .. $#conditions;
+	push @statements, map { my $n = $_; map { $latest[$_] =~ s/\bT\b/$table/gr =~ s/\bC\b/$conditions[$n]/gr } grep { ($_ + $n) % 3 == 0 } 0 .. $#latest } 0 .. $#conditions;
+	push @statements, map { my $n = $_; map { "SET enable_seqscan = off; SELECT count(*), sum(id) FROM $table WHERE " . $ranges[$_] =~ s/\bC\b/($conditions[$n])/gr . '; RESET enable_seqscan' } grep { ($_ + $n) % 3 == 0 } 0 .. $#ranges } 0 .. $#conditions;
 	my $script = "\\set VERBOSITY terse\nSET search_path = $schema, public;\nSET extra_float_digits = -3;\nSET ROLE low;\n" . join('', map { "\\echo -- $_\n" . s/\bS\./$schema./gr . ";\n" } @statements);
 	my $out = '';
 
@@ -363,6 +380,15 @@ for my $role ('low', 'postgres')
 for my $pushed (map { $joined[$_] =~ s/\bT\b/secret/gr =~ s/\bC\b/t LIKE 'w%'/gr } 0, 5)
 {
 	like($node->safe_psql('postgres', "SET search_path = packed_nasty; SET enable_nestloop = off; SET ROLE low; EXPLAIN (COSTS OFF) $pushed"), qr/GpucolJoin|GpucolAgg.*Join|Join.*GpucolAgg/s, "joined: $pushed");
+}
+
+my %plans = (2 => qr/CTE w\n *->  Custom Scan \(GpucolAgg\)/, 3 => qr/^(?!.*CTE w\b).*Subquery Scan on a/s, 6 => qr/of each row the first 1 by/, 7 => qr/of each row the first 1 by/);
+$plans{ 'SET enable_seqscan = off; ' . $_ } = qr/Bitmap Index Scan on secret_/ for map { "SELECT sum(id) FROM T WHERE $_" } @ranges[ 0 .. 2 ];
+for my $asked (sort keys %plans)
+{
+	my $statement = ($latest[ $asked =~ /^\d/ ? $asked : @latest ] // $asked) =~ s/\bT\b/secret/gr =~ s/\bC\b/t LIKE 'w%'/gr;
+
+	like($node->safe_psql('postgres', "SET search_path = packed_nasty; SET ROLE low; " . $statement =~ s/(?=\b(?:SELECT|WITH)\b)/EXPLAIN (COSTS OFF) /r), $plans{$asked}, "planned so: $statement");
 }
 
 unlike(slurp_file($node->logfile), qr/WARNING|PANIC|TRAP/, 'nothing leaked');
