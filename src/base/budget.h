@@ -50,6 +50,9 @@ extern void gpucol_budget_release(GpucolBudget *budget, size_t bytes);
 /* Bytes that could be reserved now; SIZE_MAX without a limit. */
 extern size_t gpucol_budget_left(const GpucolBudget *budget);
 
+/* So many bytes of malloc were freed, which it may keep: see budget.c. */
+extern void gpucol_budget_freed(size_t bytes);
+
 /* ---- blocks of malloc, whose sizes their owner keeps ---- */
 
 /* NULL beyond a limit, or if the system has no more. */

@@ -9,9 +9,8 @@
  * addresses.  The largest, which malloc would not keep for the next query either, are
  * mapped here, so that they grow without being copied, and come zeroed.
  *
- * malloc keeps what was freed for blocks to come, of the next query, too: faults of fresh pages
- * were a fifth of a query's time.  Where the budget has little left that would be more than a
- * limit of memory allows, and the system gets it back.
+ * malloc keeps what was freed for blocks to come, of the next query, too, as far as the budget
+ * lets it (budget.c).
  *
  *-------------------------------------------------------------------------
  */
@@ -31,9 +30,7 @@
 #define HUGE_PAGE ((size_t) 2 * 1024 * 1024)
 #define HUGE_BLOCK (2 * HUGE_PAGE)	/* blocks in huge pages, at least, */
 #define MAPPED_BLOCK (16 * HUGE_PAGE)	/* and those that are mapped here */
-
-#define TRIMMED_BLOCK ((size_t) 512 * 1024)	/* freed blocks that count, where no more */
-#define LITTLE_LEFT (16 * HUGE_PAGE)	/* than this is left */
+#define KEPT_BYTES	(8 * MAPPED_BLOCK)	/* that malloc keeps at its end at most */
 
 typedef union Block
 {
@@ -47,8 +44,8 @@ typedef union Block
 } Block;
 
 /*
- * Have malloc keep as much as its thresholds come to by themselves when a block of the largest
- * size that it can serve has been freed, from the first query on.
+ * Have malloc serve all but the largest blocks, keep what is freed, and give all threads blocks of one arena: what
+ * one has freed another has then, and the end of no other arena could be given back.
  */
 static void
 keep_freed(void)
@@ -58,8 +55,9 @@ keep_freed(void)
 
 	if (!done)
 	{
+		(void) mallopt(M_ARENA_MAX, 1);
 		(void) mallopt(M_MMAP_THRESHOLD, (int) MAPPED_BLOCK);
-		(void) mallopt(M_TRIM_THRESHOLD, (int) (2 * MAPPED_BLOCK));
+		(void) mallopt(M_TRIM_THRESHOLD, (int) KEPT_BYTES);
 	}
 	done = true;
 #endif
@@ -123,20 +121,15 @@ take_block(size_t total)
 static void
 drop_block(Block *block)
 {
-	if (block->head.size < MAPPED_BLOCK)
-		free(block);
-	else
-		munmap(block, block->head.size);
-}
+	size_t		size = block->head.size;
 
-/* Blocks were freed, the largest of this size: is malloc to keep them? */
-static void
-trim(const GpucolOwned *owned, size_t largest)
-{
-#ifdef __GLIBC__
-	if (largest >= TRIMMED_BLOCK && gpucol_budget_left(owned->budget) < LITTLE_LEFT)
-		(void) malloc_trim(0);
-#endif
+	if (size < MAPPED_BLOCK)
+	{
+		free(block);
+		gpucol_budget_freed(size);
+	}
+	else
+		munmap(block, size);
 }
 
 /* Add a block to the owner's. */
@@ -254,7 +247,6 @@ gpucol_owned_free(GpucolOwned *owned, void *memory)
 	size = block->head.size;
 	unlink_block(owned, block);
 	drop_block(block);
-	trim(owned, size);
 	gpucol_budget_release(owned->budget, size);
 }
 
@@ -262,7 +254,6 @@ void
 gpucol_owned_free_all(GpucolOwned *owned)
 {
 	size_t		freed = 0;
-	size_t		largest = 0;
 
 	while (owned->blocks != NULL)
 	{
@@ -270,9 +261,7 @@ gpucol_owned_free_all(GpucolOwned *owned)
 
 		owned->blocks = block->head.next;
 		freed += block->head.size;
-		largest = block->head.size > largest ? block->head.size : largest;
 		drop_block(block);
 	}
-	trim(owned, largest);
 	gpucol_budget_release(owned->budget, freed);
 }

@@ -202,6 +202,34 @@ keeps('groups of rows joined with groups', 20, \@joined, $grouped =~ s/ON p/ON x
 like($node->safe_psql('postgres', join('; ', map { "SET $_" } @joined) . "; EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF) $grouped"),
 	qr/in each of [2-5] parts/, 'groups that have been read make room');
 
+# groups of texts that are numbered once for all threads, groups that are complete with their vector, tables of
+# keys that threads number, rows of WITH queries, the nearest of rows
+$node->safe_psql('postgres', <<SQL);
+CREATE TABLE texts USING gpucol AS SELECT i AS k, md5(i::text) AS t, i % 1000 AS few FROM generate_series(1, 600000) i;
+CREATE TABLE ranged (LIKE texts) USING gpucol;
+CREATE INDEX ON ranged USING brin (k, t) WITH (pages_per_range = 4);
+ANALYZE;
+SQL
+for my $threads (1, 3)
+{
+	my @set = ("gpucol.memory_limit = '20MB'", "work_mem = '1MB'", "gpucol.cpu_threads = $threads", 'gpucol.pushdown = require');
+	my $asked = sub {
+		my ($what, $sql, $like) = @_;
+		keeps("$what, $threads threads", 20, \@set, $sql =~ s/\btexts\b(?= x\b)/(SELECT * FROM texts WHERE k < 10)/r, $sql, $like);
+	};
+
+	$asked->('groups of texts', 'SELECT count(*) FROM (SELECT t, count(*) FROM texts x GROUP BY t) q', qr/^600000$/m);
+	$asked->('different texts', 'SELECT count(DISTINCT t), count(*) FROM texts x', qr/^600000\|600000$/m);
+	$asked->('texts in groups', 'SELECT sum(c) FROM (SELECT few, count(DISTINCT t) AS c, min(t) FROM texts x GROUP BY few) q', qr/^600000$/m);
+	$asked->('groups in the order of rows', q(SELECT max(c), count(*) FROM (SELECT k, count(*) AS c, max(t) FROM texts x GROUP BY k HAVING max(t) > '0') q), qr/^1\|600000$/m);
+	$asked->('the first of many groups', 'SELECT count(*) FROM (SELECT k, sum(few) AS s FROM texts x GROUP BY k ORDER BY s DESC, k LIMIT 50000) q', qr/^50000$/m);
+	$asked->('a table of keys', 'SELECT count(*), count(y.few) FROM texts x JOIN texts y ON x.k = y.k', qr/^600000\|600000$/m);
+	$asked->('a WITH query', 'WITH w AS MATERIALIZED (SELECT x.few, y.few AS o FROM texts x JOIN texts y ON x.few = y.few AND x.k <> y.k AND y.k < 3000) SELECT count(*) FROM texts z WHERE z.few IN (SELECT few FROM w) AND z.few IN (SELECT o FROM w)', qr/^600000$/m);
+	$asked->('the nearest of rows', 'SELECT count(*), max(z.k) FROM (SELECT k FROM texts x WHERE k <= 300) x, LATERAL (SELECT y.k FROM texts y WHERE y.few < 40 ORDER BY abs(y.k - x.k), y.k LIMIT 400) z', qr/^120000\|\d+$/m);
+}
+keeps('a load beside BRIN', 64, ["gpucol.max_memory = '64MB'"], 'INSERT INTO ranged SELECT * FROM texts WHERE k < 10', 'INSERT INTO ranged SELECT * FROM texts', qr/^$/);
+keeps('a search by BRIN', 20, ["gpucol.memory_limit = '20MB'", "work_mem = '1MB'", 'enable_seqscan = off'], 'SELECT count(*) FROM ranged WHERE k < 10', 'SELECT count(*), max(length(t)) FROM ranged WHERE k > 100', qr/^599900\|32$/m);
+
 keeps('a wide load', 64, ["gpucol.max_memory = '64MB'"], "CREATE TABLE w1 USING gpucol AS SELECT $values FROM generate_series(1, 3) i",
 	"CREATE TABLE w USING gpucol AS SELECT $values FROM generate_series(1, 60000) i", qr/^$/);
 is($node->safe_psql('postgres', 'SELECT count(*), sum(c1), sum(c150) FROM w'),
