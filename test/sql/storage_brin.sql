@@ -23,7 +23,7 @@ BEGIN
 END $$;
 CREATE VIEW br_check AS SELECT condition, (br_differ(condition)).* FROM (VALUES
 	('id BETWEEN 1000 AND 1100'), ('id = 44444'), ('id < 0'), ('id > 60000'), ('d = ''2021-01-01'''), ('d IS NULL'), ('d > ''2022-06-15'''),
-	('t = ''x77'''), ('n < 3'), ('id BETWEEN 20000 AND 30000 AND d < ''2022-01-01'''),
+	('t = ''x77'''), ('n < 3'), ('id BETWEEN 20000 AND 30000 AND id <> 25000'),
 	('id = 5 OR d = ''2021-01-02'''), ('box && box(point(40, 40), point(50, 50))')) v(condition);
 
 CREATE FUNCTION br_load(first int, last int) RETURNS void LANGUAGE sql AS $$
@@ -113,8 +113,8 @@ CREATE INDEX br_btree ON br (d);
 CREATE INDEX br_btree_t ON br (t);
 SELECT * FROM br_check;
 SELECT * FROM br_differ('t = ''x77'' AND d = ''2021-01-02'' AND id > 3');
-SELECT * FROM br_differ('(t = ''x77'' OR id = 2500) AND d > ''2020-04-01''');
-SELECT * FROM br_differ('(t = ''x77'' OR t = ''x78'') AND n > 3');
+SELECT differ, rows FROM br_differ('(t = ''x77'' OR id = 2500) AND d > ''2020-04-01''');
+SELECT differ, rows FROM br_differ('(t = ''x77'' OR t = ''x78'') AND n > 3');
 SELECT count(*) FROM br_heap h, LATERAL (SELECT b.id FROM br b WHERE b.id = h.id AND b.t = h.t OFFSET 0) x WHERE h.id BETWEEN 2100 AND 2110;
 -- a serializable reader by BRIN, rows locked by it, and found through it by another statement
 BEGIN ISOLATION LEVEL SERIALIZABLE;
