@@ -61,6 +61,8 @@ find_same(const List *list, const Node *node)
 	return -1;
 }
 
+static const Node *settle(const GpucolPipe *pipe, const Node *node);
+
 static Node *
 mark_mutator(Node *node, void *context)
 {
@@ -152,6 +154,65 @@ gpucol_pipe_exprs_desc(const List *exprs)
 	return desc;
 }
 
+/* The number of a step's key that a column of its table is the same as, or -1. */
+static int
+find_key(const GpucolPipeStep *step, const Node *node)
+{
+	ListCell   *lc;
+
+	node = settle(step->build, node);
+	foreach(lc, step->inner_keys)
+	{
+		if (gpucol_pipe_is_same(settle(step->build, lfirst(lc)), node))
+			return foreach_current_index(lc);
+	}
+	return -1;
+}
+
+/*
+ * The column of the rows that a column of a step's table is the same as, or NULL: a semi join's, or the key of
+ * an inner join by integers, which the table need not have twice then.
+ */
+static Node *
+step_twin(const GpucolPipeStep *step, const Node *node)
+{
+	bool		may = step->kind == GPUCOL_JOIN_INNER && step->most == 0 && IsA(node, Var);
+	int			at = may ? find_key(step, node) : -1;
+	Node	   *twin = at < 0 ? NULL : list_nth(step->outer_keys, at);
+
+	if (twin == NULL)
+		return gpucol_pipe_semi_twin(step, node);
+	return IsA(twin, Var) && exprType(twin) == exprType(node) &&
+		list_nth_int(step->classes, at) == GPUCOL_CLASS_I ? twin : NULL;
+}
+
+/* The same of all steps. */
+static Node *
+find_twin(const GpucolPipe *pipe, const Node *node)
+{
+	ListCell   *lc;
+
+	foreach(lc, pipe->steps)
+	{
+		Node	   *twin = step_twin(lfirst(lc), node);
+
+		if (twin != NULL)
+			return twin;
+	}
+	return NULL;
+}
+
+/* The column that one is the same as in the end. */
+static const Node *
+settle(const GpucolPipe *pipe, const Node *node)
+{
+	const Node *twin;
+
+	while (IsA(node, Var) && (twin = find_twin(pipe, node)) != NULL)
+		node = twin;
+	return node;
+}
+
 /* Add to a step's payload what expressions need of its table. */
 static void
 need(GpucolPipeStep *step, List *exprs)
@@ -164,7 +225,7 @@ need(GpucolPipeStep *step, List *exprs)
 	foreach(lc, vars)
 	{
 		if (gpucol_pipe_has(step->build, lfirst(lc)) && find_same(step->payload, lfirst(lc)) < 0 &&
-			gpucol_pipe_semi_twin(step, lfirst(lc)) == NULL)
+			step_twin(step, lfirst(lc)) == NULL)
 			step->payload = lappend(step->payload, lfirst(lc));
 	}
 	list_free(vars);
@@ -290,22 +351,6 @@ gpucol_pipe_semi_twin(const GpucolPipeStep *step, const Node *node)
 	Node	   *twin = at < 0 ? NULL : list_nth(step->outer_keys, at);
 
 	return twin != NULL && exprType(twin) == exprType(node) ? twin : NULL;
-}
-
-/* What an expression is the same as in the rows, of a table that they were only tested with. */
-static Node *
-find_twin(const GpucolPipe *pipe, const Node *node)
-{
-	ListCell   *lc;
-
-	foreach(lc, pipe->steps)
-	{
-		Node	   *twin = gpucol_pipe_semi_twin(lfirst(lc), node);
-
-		if (twin != NULL)
-			return twin;
-	}
-	return NULL;
 }
 
 static Node *

@@ -16,6 +16,7 @@ SET search_path = agg_final, public;
 SET gpucol.segment_rows = 16384;
 CREATE TABLE series (n int, up int8, down int4, late int8, mixed int8, stretch int8, cents numeric(14,2), day date, at timestamp, tag int,
 	v int, d numeric(12,3), f float8, b bool, t text) USING gpucol;
+SECURITY LABEL FOR gpucol ON TABLE series IS 'automerge_enabled = off';
 CREATE FUNCTION filled(low int, high int) RETURNS SETOF series LANGUAGE sql AS $$
 	SELECT i, CASE WHEN i % 5003 > 0 THEN i / 4 * 1000003::int8 - 9e9::int8 END, -(i / 3), i / 4 * 1000::int8 - i % 37 / 36 * 60000,
 		i * 7919::int8 % 60013 * 1000000007, ((i / 10240 * 5 + 2) % 7 * 100000::int8 + i % 10240 / 2 * 3) * 12345,
@@ -55,6 +56,12 @@ CREATE TABLE queries AS SELECT unnest(ARRAY[
 	'SELECT up, count(x), sum(v + x) FROM series LEFT JOIN names ON k = up GROUP BY up',
 	'SELECT s.up, count(m.n), sum(m.v) FROM series s LEFT JOIN series m ON m.tag = 1 AND m.up = s.up GROUP BY s.up',
 	'SELECT s.up, name, sum(v) FROM series s FULL JOIN names ON k = up GROUP BY s.up, name',
+	'SELECT k, x, sum(v) FROM series JOIN names ON k = up GROUP BY k, x',
+	'SELECT k, count(*), sum(v) FROM series RIGHT JOIN names ON k = up AND v > 300 GROUP BY k',
+	'SELECT m.up, x, sum(s.v), max(m.t) FROM series s JOIN series m ON m.up = s.up AND m.tag = s.tag JOIN names ON k = m.up GROUP BY m.up, x',
+	'SELECT up, t, count(*), sum(f) FROM series GROUP BY up, t HAVING count(*) > 0 AND sum(v) > 500',
+	'SELECT t, up, max(v) FROM series GROUP BY t, up ORDER BY t, up LIMIT 40',
+	'SELECT k, t, x, count(*) FROM series JOIN names ON k = up GROUP BY k, t, x ORDER BY 4 DESC, t, k LIMIT 40',
 	'SELECT up, sum(v) FROM series WHERE up > 1e12 GROUP BY up',
 	'SELECT up, count(*) FROM (SELECT up, v FROM series UNION ALL SELECT k, x FROM names) u GROUP BY up'
 	]) q;
@@ -85,6 +92,9 @@ CREATE VIEW completed AS SELECT key, complete(2, format('SELECT %s, count(*), su
 SELECT * FROM completed;
 SELECT complete(1, 'SELECT up, sum(v) FROM series GROUP BY up ORDER BY 2 DESC NULLS LAST LIMIT 20') ~ ' [0-9]{4,} dropped';
 SELECT complete(2, 'SELECT up, count(x), sum(v + x) FROM series LEFT JOIN names ON k = up GROUP BY up');
+SELECT complete(2, 'SELECT k, x, sum(v) FROM series JOIN names ON k = up GROUP BY k, x');
+SELECT complete(2, 'SELECT k, t, x, sum(v) FROM series JOIN names ON k = up GROUP BY k, t, x HAVING sum(v) > 900');
+SELECT complete(2, 'SELECT t, n.k, count(*) FROM series JOIN names m ON m.k = up JOIN names n ON n.k = m.k GROUP BY t, n.k');
 SELECT complete(2, 'SELECT up, count(DISTINCT v) FROM series GROUP BY up');
 SELECT complete(2, 'SELECT up + 1, count(*) FROM series GROUP BY 1');
 SET gpucol.engine = auto;

@@ -305,9 +305,6 @@ may_be_final(const GpucolRun *run)
 {
 	const GpucolFirst *wanted = run->agg.first;
 
-	for (int k = 0; k < run->program->nkeys; k++)
-		if (run->code.classes[run->code.keys[k]] == GPUCOL_CLASS_S)
-			return false;
 	/* any k groups may be settled for (first.c) */
 	if (wanted != NULL && wanted->k > 0 && wanted->nkeys == 0 && wanted->ntests == 0)
 		return false;
