@@ -138,15 +138,38 @@ find_uses(GpucolRun *run)
 	return status == GPUCOL_OK ? gpucol_cpu_alike_init(run) : status;
 }
 
+typedef struct Setup
+{
+	GpucolRun  *run;
+	GpucolStatus (*init) (GpucolRun *run, GpucolCpuWorker *worker);
+} Setup;
+
+static void
+init_share(void *arg, int index)
+{
+	const Setup *setup = arg;
+	GpucolCpuWorker *worker = &setup->run->workers[index];
+
+	worker->status = setup->init(setup->run, worker);
+}
+
+GpucolStatus
+gpucol_cpu_init_workers(GpucolRun *run, GpucolStatus (*init) (GpucolRun *run, GpucolCpuWorker *worker))
+{
+	Setup		setup = {run, init};
+
+	gpucol_pool_run(run->nworkers, init_share, &setup);
+	return gpucol_cpu_workers_status(run);
+}
+
 /* Scratch of one worker. */
 static GpucolStatus
-init_worker(GpucolRun *run, int index)
+init_worker(GpucolRun *run, GpucolCpuWorker *worker)
 {
-	GpucolCpuWorker *worker = &run->workers[index];
 	size_t		n = GPUCOL_VECTOR_VALUES;
 
 	worker->run = run;
-	worker->index = index;
+	worker->index = (int) (worker - run->workers);
 	worker->codes32 = gpucol_cpu_alloc0(run, sizeof(uint32_t) * n);
 	worker->codes64 = gpucol_cpu_alloc0(run, sizeof(uint64_t) * n);
 	worker->words = gpucol_cpu_alloc0(run, GPUCOL_ROW_BYTES * 64);
@@ -163,8 +186,6 @@ init_worker(GpucolRun *run, int index)
 static GpucolStatus
 init_workers(GpucolRun *run, int threads)
 {
-	GpucolStatus status = GPUCOL_OK;
-
 	if (threads > GPUCOL_CPU_MAX_THREADS)
 		threads = GPUCOL_CPU_MAX_THREADS;
 	run->nworkers = gpucol_pool_ready(threads);
@@ -172,9 +193,7 @@ init_workers(GpucolRun *run, int threads)
 	run->workers = gpucol_cpu_alloc0(run, sizeof(GpucolCpuWorker) * (size_t) run->nworkers);
 	if (run->workers == NULL)
 		return GPUCOL_OUT_OF_MEMORY;
-	for (int w = 0; w < run->nworkers && status == GPUCOL_OK; w++)
-		status = init_worker(run, w);
-	return status;
+	return gpucol_cpu_init_workers(run, init_worker);
 }
 
 static void

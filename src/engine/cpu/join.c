@@ -389,9 +389,7 @@ gpucol_cpu_join_init(GpucolRun *run, const GpucolRunOptions *options, const char
 		status = init_probe(run, &run->join.probes[p]);
 	for (int l = 0; l < program->npayloads && status == GPUCOL_OK; l++)
 		status = init_payload(run, l);
-	for (int w = 0; w < run->nworkers && status == GPUCOL_OK; w++)
-		status = init_trail(run, &run->workers[w]);
-	return status;
+	return status == GPUCOL_OK ? gpucol_cpu_init_workers(run, init_trail) : status;
 }
 
 GpucolStatus
@@ -412,9 +410,7 @@ gpucol_cpu_join_again(GpucolRun *run, int changed)
 	}
 	for (int l = 0; l < run->program->npayloads && status == GPUCOL_OK; l++)
 		status = init_payload(run, l);
-	for (int w = 0; w < run->nworkers && status == GPUCOL_OK; w++)
-		status = init_again(run, &run->workers[w]);
-	return status;
+	return status == GPUCOL_OK ? gpucol_cpu_init_workers(run, init_again) : status;
 }
 
 /* ---- rows ---- */
