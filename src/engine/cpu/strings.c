@@ -224,9 +224,9 @@ add_locked(Search *search, uint32_t i, GpucolCpuShard *shard)
 static void
 free_replaced(GpucolRun *run)
 {
-	GpucolCpuStringSlots *slots = run->agg.strings->shards[0].slots;
+	GpucolCpuStringSlots *slots = run->nworkers == 1 ? run->agg.strings->shards[0].slots : NULL;
 
-	while (run->nworkers == 1 && slots != NULL && slots->older != NULL)
+	while (slots != NULL && slots->older != NULL)
 	{
 		GpucolCpuStringSlots *older = slots->older;
 
