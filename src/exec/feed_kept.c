@@ -31,8 +31,8 @@
 
 #include "exec/feed_order.h"
 #include "exec/feeder.h"
+#include "exec/image.h"
 #include "exec/window_rows.h"
-#include "kernel/hash.h"
 
 /* Fewer rows are sorted group by group. */
 #define ORDERED_ROWS	64
@@ -221,9 +221,8 @@ hash_image(GpucolFeeder *f, uint32 row)
 	{
 		int			arg = f->sort_args[i];
 
-		hash = gpucol_hash_mix(hash, f->kept.isnull[arg][row] ? UINT64_MAX : f->typbyval[arg] ?
-							   (uint64) f->kept.values[arg][row] :
-							   datum_image_hash(f->kept.values[arg][row], false, f->typlen[arg]));
+		hash = gpucol_hash_mix(hash, f->kept.isnull[arg][row] ? UINT64_MAX :
+							   gpucol_image_hash(f->kept.values[arg][row], f->typlen[arg], f->typbyval[arg]));
 	}
 	return hash;
 }
@@ -240,8 +239,7 @@ same_image(GpucolFeeder *f, uint32 x, uint32 y)
 		const bool *isnull = f->kept.isnull[arg];
 
 		if (isnull[x] != isnull[y] ||
-			(!isnull[x] && (f->typbyval[arg] ? values[x] != values[y] :
-							!datum_image_eq(values[x], values[y], false, f->typlen[arg]))))
+			(!isnull[x] && !gpucol_image_same(values[x], values[y], f->typlen[arg], f->typbyval[arg])))
 			return false;
 	}
 	return true;
@@ -440,7 +438,7 @@ looks_different(const GpucolFeeder *f, uint32 x, uint32 y)
 {
 	int			arg = f->sort_args[0];
 
-	return !datum_image_eq(f->kept.values[arg][x], f->kept.values[arg][y], f->typbyval[arg], f->typlen[arg]);
+	return !gpucol_image_same(f->kept.values[arg][x], f->kept.values[arg][y], f->typlen[arg], f->typbyval[arg]);
 }
 
 /* Where the values that are equal to that at a place end, in a group that ends at `end`. */

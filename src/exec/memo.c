@@ -18,10 +18,10 @@
 #include "nodes/nodeFuncs.h"
 #include "optimizer/optimizer.h"
 #include "portability/instr_time.h"
-#include "utils/datum.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
 
+#include "exec/image.h"
 #include "exec/item_table.h"
 #include "exec/memo.h"
 #include "exec/numeric_math.h"
@@ -133,7 +133,7 @@ hash_of(const GpucolMemo *memo, Datum arg, bool isnull)
 {
 	if (isnull)
 		return 0;
-	return gpucol_hash_mix(1, memo->arg_byval ? (uint64) arg : datum_image_hash(arg, false, memo->arg_len));
+	return gpucol_hash_mix(1, gpucol_image_hash(arg, memo->arg_len, memo->arg_byval));
 }
 
 static bool
@@ -141,7 +141,7 @@ is_item(const GpucolMemo *memo, const Kept *item, Datum arg, bool isnull)
 {
 	if (item->arg_null || isnull)
 		return item->arg_null && isnull;
-	return memo->arg_byval ? item->arg == arg : datum_image_eq(item->arg, arg, false, memo->arg_len);
+	return gpucol_image_same(item->arg, arg, memo->arg_len, memo->arg_byval);
 }
 
 /* Remember a result. */

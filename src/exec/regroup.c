@@ -37,6 +37,7 @@
 #include "utils/numeric.h"
 #include "utils/typcache.h"
 
+#include "exec/domain.h"
 #include "exec/feed.h"
 #include "exec/item_table.h"
 #include "exec/memo.h"
@@ -53,22 +54,12 @@
 /* No number of a group. */
 #define NO_GROUP	UINT32_MAX
 
-/* The values of one type that are looked up. */
-typedef struct Domain
-{
-	FmgrInfo	hash;
-	FmgrInfo	equal;
-	Oid			collation;
-	int16		typlen;
-	bool		typbyval;
-} Domain;
-
 /* An aggregate that the executor advances. */
 typedef struct HostAgg
 {
 	const GpucolFinal *final;
 	GpucolMemo *arg;
-	Domain		domain;			/* DISTINCT: how values are looked up */
+	GpucolDomain		domain;			/* DISTINCT: how values are looked up */
 	FmgrInfo	compare;		/* EXTREME */
 	GpucolItemTable table;			/* DISTINCT: items are pairs (group, value) */
 	uint32	   *groups;			/* DISTINCT: by pair */
@@ -86,7 +77,7 @@ struct GpucolRegroup
 	GpucolMemo **key_states;	/* by key; NULL: the engine's output */
 	GpucolMemo **tests;			/* by condition that PostgreSQL tests */
 	Size		most_remembered;	/* bytes of each of these */
-	Domain	   *domains;		/* by key */
+	GpucolDomain	   *domains;		/* by key */
 	GpucolOutput *key_outputs;	/* by key, where it is the engine's */
 	GpucolOutput *base_outputs;
 	HostAgg    *hosts;			/* by aggregate */
@@ -109,33 +100,6 @@ struct GpucolRegroup
 	GpucolAggState *states;		/* nstates each */
 	uint32		next;			/* to deliver */
 };
-
-/* ---- tables ---- */
-
-static void
-init_domain(Domain *domain, Oid type, Oid collation)
-{
-	TypeCacheEntry *entry = lookup_type_cache(type, TYPECACHE_HASH_PROC_FINFO |
-											  TYPECACHE_EQ_OPR_FINFO);
-
-	fmgr_info_copy(&domain->hash, &entry->hash_proc_finfo, CurrentMemoryContext);
-	fmgr_info_copy(&domain->equal, &entry->eq_opr_finfo, CurrentMemoryContext);
-	domain->collation = collation;
-	domain->typlen = entry->typlen;
-	domain->typbyval = entry->typbyval;
-}
-
-static uint32
-hash_value(Domain *domain, Datum value)
-{
-	return DatumGetUInt32(FunctionCall1Coll(&domain->hash, domain->collation, value));
-}
-
-static bool
-equal_values(Domain *domain, Datum a, Datum b)
-{
-	return DatumGetBool(FunctionCall2Coll(&domain->equal, domain->collation, a, b));
-}
 
 /* ---- states ---- */
 
@@ -172,7 +136,7 @@ merge_state(const GpucolHost *host, const GpucolAgg *agg, GpucolAggState *to,
 static bool
 is_new_value(HostAgg *host, uint32 group, Datum value)
 {
-	uint64		hash = (uint64) hash_combine(murmurhash32(group), hash_value(&host->domain, value)) << 32;
+	uint64		hash = (uint64) hash_combine(murmurhash32(group), gpucol_domain_hash(&host->domain, value)) << 32;
 	uint64		at;
 	uint32		pair;
 
@@ -184,7 +148,7 @@ is_new_value(HostAgg *host, uint32 group, Datum value)
 	at = gpucol_hash_home(&host->table.hash, hash);
 	while (gpucol_hash_next(&host->table.hash, hash, &at, &pair))
 		if (host->groups[pair] == group &&
-			equal_values(&host->domain, host->values[pair], value))
+			gpucol_domain_equal(&host->domain, host->values[pair], value))
 			return false;
 	pair = gpucol_item_add(&host->table, hash, at);
 	host->groups[pair] = group;
@@ -303,7 +267,7 @@ same_keys(GpucolRegroup *r, uint32 group, uint32 set, const Datum *values, const
 	for (int i = 0; i < n; i++)
 	{
 		if (nulls[i] != isnull[i] ||
-			(!isnull[i] && !equal_values(&r->domains[i], keys[i], values[i])))
+			(!isnull[i] && !gpucol_domain_equal(&r->domains[i], keys[i], values[i])))
 			return false;
 	}
 	return true;
@@ -408,7 +372,7 @@ init_key(GpucolRegroup *r, int i)
 	const GpucolGroupKey *key = &r->plan->keys[i];
 	Node	   *expr = (Node *) key->expr;
 
-	init_domain(&r->domains[i], exprType(expr), exprCollation(expr));
+	gpucol_domain_init(&r->domains[i], exprType(expr), exprCollation(expr));
 	if (key->output < 0)
 	{
 		r->key_states[i] = init_memo(r, key->expr);
@@ -433,7 +397,7 @@ init_host(GpucolRegroup *r, int i)
 	host->arg = init_memo(r, final->arg);
 	get_typlenbyval(type, &host->domain.typlen, &host->domain.typbyval);
 	if (final->host == GPUCOL_HOST_DISTINCT)
-		init_domain(&host->domain, type, final->collation);
+		gpucol_domain_init(&host->domain, type, final->collation);
 	else if (final->host == GPUCOL_HOST_EXTREME)
 		fmgr_info(final->compare, &host->compare);
 }
@@ -494,7 +458,7 @@ create(GpucolExec *exec, const GpucolGroupPlan *plan)
 	r->tests = palloc0(Max(list_length(plan->tests), 1) * sizeof(GpucolMemo *));
 	r->most_remembered = Min(MOST_REMEMBERED, gpucol_budget_left(gpucol_run_budget(exec)) / REMEMBERED_SHARE) /
 		(plan->nkeys + plan->naggs + list_length(plan->tests) + 1);
-	r->domains = palloc0(Max(plan->nkeys, 1) * sizeof(Domain));
+	r->domains = palloc0(Max(plan->nkeys, 1) * sizeof(GpucolDomain));
 	r->key_outputs = palloc0(Max(plan->nkeys, 1) * sizeof(GpucolOutput));
 	r->base_outputs = palloc0(Max(plan->nbase, 1) * sizeof(GpucolOutput));
 	r->hosts = palloc0(Max(plan->naggs, 1) * sizeof(HostAgg));
@@ -638,7 +602,7 @@ find_keys(GpucolRegroup *r, const Column *keys, const Column *base, uint32 row, 
 			k->isnull[i] = keys[i].isnull[row];
 		}
 		if (!k->isnull[i])
-			r->key_hashes[i] = hash_value(&r->domains[i], k->values[i]);
+			r->key_hashes[i] = gpucol_domain_hash(&r->domains[i], k->values[i]);
 	}
 	return true;
 }

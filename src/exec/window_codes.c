@@ -6,15 +6,16 @@
  * Integers, dates, times and floats in their own order are codes already.  A numeric
  * column whose values fit is its integers at the greatest scale.  Of every other type and
  * order the distinct values, told apart by their bytes, are sorted once by PostgreSQL's own
- * comparison (with its abbreviated keys), and a value's code is its place there; values of
- * different bytes that compare as equal share one.
+ * comparison (with its abbreviated keys), or by bytes, where the order is that of bytes, and a
+ * value's code is its place there; values of different bytes that compare as equal share one.
+ * Where only partitions are to be told apart, and equal values have the same bytes, the order
+ * of their first rows will do.
  *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
 
 #include "catalog/pg_type.h"
-#include "common/hashfn.h"
 #include "miscadmin.h"
 #include "utils/builtins.h"
 #include "utils/float.h"
@@ -26,7 +27,10 @@
 
 #include "base/hash_table.h"
 #include "base/radix.h"
+#include "columnar/collation.h"
 #include "columnar/typemap.h"
+#include "exec/bytes_order.h"
+#include "exec/image.h"
 #include "exec/window_codes.h"
 #include "port.h"
 
@@ -186,18 +190,7 @@ typedef struct Distinct
 static inline const char *
 bytes_of(const GpucolWindowInput *in, const Datum *value, Size *length)
 {
-	if (in->typbyval)
-	{
-		*length = sizeof(Datum);
-		return (const char *) value;
-	}
-	if (in->typlen > 0)
-	{
-		*length = in->typlen;
-		return DatumGetPointer(*value);
-	}
-	*length = VARSIZE_ANY_EXHDR(DatumGetPointer(*value));
-	return VARDATA_ANY(DatumGetPointer(*value));
+	return gpucol_image_bytes(value, in->typlen, in->typbyval, length);
 }
 
 /* Make room in the table for n entries; false where memory does not suffice. */
@@ -251,14 +244,14 @@ find_entry(Distinct *d, Datum value, uint32 *number)
 		*number = d->nentries;
 		return add_entry(d, value);
 	}
-	hash = (uint64) hash_bytes((const unsigned char *) bytes, (int) length) << 32;
+	hash = gpucol_hash_bytes(bytes, length);
 	at = gpucol_hash_home(&d->table, hash);
 	while (gpucol_hash_next(&d->table, hash, &at, number))
 	{
 		Size		other_length;
 		const char *other = bytes_of(d->in, &d->entries[*number], &other_length);
 
-		if (other_length == length && memcmp(other, bytes, length) == 0)
+		if (other_length == length && gpucol_hash_same(other, bytes, length))
 			return true;
 	}
 	*number = d->nentries;
@@ -272,15 +265,14 @@ find_entry(Distinct *d, Datum value, uint32 *number)
 static inline Datum
 plain_value(const GpucolWindowInput *in, Datum value)
 {
-	if (in->typlen == -1 && (VARATT_IS_EXTERNAL(DatumGetPointer(value)) ||
-							 VARATT_IS_COMPRESSED(DatumGetPointer(value))))
+	if (!gpucol_image_is_plain(value, in->typlen, in->typbyval))
 		return PointerGetDatum(PG_DETOAST_DATUM_PACKED(value));
 	return value;
 }
 
-/* Number the distinct values. */
+/* Number the distinct values; if they are not to be ordered, all equal ones by one number. */
 static bool
-collect(Distinct *d)
+collect(Distinct *d, bool unordered)
 {
 	MemoryContext old;
 	bool		ok = true;
@@ -296,7 +288,7 @@ collect(Distinct *d)
 	{
 		if (i % INTERRUPT_ROWS == 0)
 			CHECK_FOR_INTERRUPTS();
-		if (i == SAMPLE_ROWS)
+		if (i == SAMPLE_ROWS && !unordered)
 			d->all_differ = d->nentries > SAMPLE_ROWS * MOSTLY;
 		d->numbers[i] = NO_VALUE;
 		if (!d->in->isnull[i])
@@ -400,30 +392,95 @@ rank_entries(Distinct *d, GpucolWindowCodes *c, SortSupport ssup)
 	pfree(places);
 }
 
-static bool
-compared_codes(GpucolWindowRows *rows, const GpucolWindowInput *in, GpucolWindowCodes *c)
+/* The same, by the order that is asked for. */
+static void
+rank_compared(Distinct *d, GpucolWindowCodes *c)
 {
-	MemoryContext sorting;
-	MemoryContext old;
-	Distinct	d = {.in = in,.rows = rows};
+	MemoryContext sorting = AllocSetContextCreate(d->rows->context, "gpucol window sort", ALLOCSET_DEFAULT_SIZES);
+	MemoryContext old = MemoryContextSwitchTo(sorting);
 	SortSupportData ssup;
 
-	if (!collect(&d) ||
-		!gpucol_window_rows_fit(rows, (Size) d.nentries * 5 * sizeof(uint64)))
-		return false;
-	sorting = AllocSetContextCreate(rows->context, "gpucol window sort", ALLOCSET_DEFAULT_SIZES);
-	old = MemoryContextSwitchTo(sorting);
 	MemSet(&ssup, 0, sizeof(ssup));
 	ssup.ssup_cxt = sorting;
 	ssup.ssup_collation = c->collation;
 	ssup.abbreviate = true;
 	PrepareSortSupportFromOrderingOp(c->sortop, &ssup);
-	rank_entries(&d, c, &ssup);
+	rank_entries(d, c, &ssup);
 	MemoryContextSwitchTo(old);
 	MemoryContextDelete(sorting);
-	pfree(d.entries);
-	pfree(d.table.slots);
-	pfree(d.numbers);
+}
+
+/* Is a type's own order that of its bytes? */
+static bool
+orders_by_bytes(Oid type, Oid collation)
+{
+	return type == BYTEAOID ||
+		((type == TEXTOID || type == VARCHAROID) && gpucol_collation_is_bytewise(collation));
+}
+
+/* As rank_entries, without comparisons of PostgreSQL's. */
+static void
+rank_bytes(Distinct *d, GpucolWindowCodes *c)
+{
+	uint32		n = d->nentries;
+	GpucolRadixItem *items = gpucol_window_rows_alloc(d->rows, n * sizeof(GpucolRadixItem));
+	GpucolRadixItem *scratch = gpucol_window_rows_alloc(d->rows, n * sizeof(GpucolRadixItem));
+	GpucolBytes *values = gpucol_window_rows_alloc(d->rows, n * sizeof(GpucolBytes));
+	uint32	   *places = gpucol_window_rows_alloc(d->rows, n * sizeof(uint32));
+	uint32		place = 0;
+
+	for (uint32 i = 0; i < n; i++)
+	{
+		Size		length;
+
+		values[i].data = bytes_of(d->in, &d->entries[i], &length);
+		values[i].len = (uint32) length;
+		items[i].row = i;
+	}
+	gpucol_bytes_sort(values, items, scratch, n);
+	for (uint32 i = 0; i < n; i++)
+	{
+		const GpucolBytes *value = &values[items[i].row];
+		const GpucolBytes *before = &values[items[Max(i, 1) - 1].row];
+
+		place += i > 0 && (value->len != before->len || memcmp(value->data, before->data, value->len) != 0);
+		places[items[i].row] = place;
+	}
+	for (uint32 i = 0; i < d->rows->nrows; i++)
+		c->codes[i] = d->numbers[i] == NO_VALUE ? 0 : places[d->numbers[i]];
+	pfree(items);
+	pfree(scratch);
+	pfree(values);
+	pfree(places);
+}
+
+static void
+close_distinct(Distinct *d)
+{
+	pfree(d->entries);
+	pfree(d->table.slots);
+	pfree(d->numbers);
+}
+
+/* Codes of distinct values, in the order of their bytes or by comparisons. */
+static bool
+distinct_codes(GpucolWindowRows *rows, const GpucolWindowInput *in, GpucolWindowCodes *c, bool by_bytes)
+{
+	Distinct	d = {.in = in,.rows = rows};
+
+	if (!collect(&d, c->unordered) ||
+		!gpucol_window_rows_fit(rows, (Size) d.nentries * 7 * sizeof(uint64)))
+		return false;
+	if (c->unordered)
+	{
+		for (uint32 i = 0; i < rows->nrows; i++)
+			c->codes[i] = d.numbers[i] == NO_VALUE ? 0 : d.numbers[i];
+	}
+	else if (by_bytes)
+		rank_bytes(&d, c);
+	else
+		rank_compared(&d, c);
+	close_distinct(&d);
 	return true;
 }
 
@@ -458,6 +515,7 @@ gpucol_window_codes_make(GpucolWindowRows *rows, GpucolWindowCodes *codes)
 {
 	GpucolWindowInput *in = &rows->inputs[codes->input];
 	int			own = own_order(in->type, codes->sortop);
+	bool		by_bytes;
 
 	if (!gpucol_window_rows_fit(rows, rows->nrows * sizeof(uint64)))
 		return false;
@@ -469,8 +527,9 @@ gpucol_window_codes_make(GpucolWindowRows *rows, GpucolWindowCodes *codes)
 		normalize(rows, in, codes, own < 0);
 		return true;
 	}
-	if (!compared_codes(rows, in, codes))
+	by_bytes = own != 0 && orders_by_bytes(in->type, codes->collation);
+	if (!distinct_codes(rows, in, codes, by_bytes))
 		return false;
-	normalize(rows, in, codes, false);
+	normalize(rows, in, codes, by_bytes && own < 0);
 	return true;
 }

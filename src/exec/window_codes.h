@@ -18,10 +18,11 @@ typedef struct GpucolWindowCodes
 	int			input;
 	Oid			sortop;
 	Oid			collation;
-	uint64	   *codes;			/* by row: equal values have equal codes, what sorts before
-								 * has a smaller one; 0 where there is no value */
+	uint64	   *codes;			/* by row: equal values have equal codes, others others, and what sorts
+								 * before has a smaller one; 0 where there is no value */
 	uint64		greatest;
 	bool		has_null;
+	bool		unordered;		/* only equal values have equal codes: their bytes are theirs */
 } GpucolWindowCodes;
 
 /* How many digits a numeric shows after the point; -1 for NaN and infinities. */

@@ -19,6 +19,7 @@
 #include "optimizer/optimizer.h"
 #include "utils/lsyscache.h"
 
+#include "columnar/collation.h"
 #include "compat.h"
 #include "exec/window.h"
 #include "exec/window_fed.h"
@@ -286,6 +287,30 @@ find_leaders(GpucolWindowState *state)
 			state->clauses[state->last].leader;
 }
 
+/*
+ * Which keys only tell partitions apart, of all clauses that a sort serves?  Of the last sort's
+ * the order of partitions may be wanted, too.
+ */
+static void
+find_unordered(GpucolWindowState *state, bool ordered)
+{
+	for (int i = 0; i < state->nclauses; i++)
+	{
+		const GpucolWindowClauseState *leader = &state->clauses[state->clauses[i].leader];
+
+		for (int k = 0; k < leader->nkeys; k++)
+		{
+			GpucolWindowKey *key = &leader->keys[k];
+
+			if (state->clauses[i].leader == i)
+				key->unordered = gpucol_equal_by_bytes(state->rows.inputs[key->input].type, key->collation) &&
+					!(ordered && state->clauses[state->last].leader == i);
+			if (k >= state->clauses[i].npartition && k < state->clauses[i].nkeys)
+				key->unordered = false;
+		}
+	}
+}
+
 void
 gpucol_window_inputs_init(GpucolWindowState *state)
 {
@@ -314,6 +339,7 @@ gpucol_window_inputs_init(GpucolWindowState *state)
 		state->clauses[f->clause].framed |= gpucol_window_func_framed(f);
 	}
 	find_leaders(state);
+	find_unordered(state, intVal(list_nth(cscan->custom_private, GPUCOL_WINDOW_PRIVATE_ORDERED)));
 	pull_varattnos((Node *) cscan->scan.plan.targetlist, INDEX_VAR, &read);
 	pull_varattnos((Node *) cscan->scan.plan.qual, INDEX_VAR, &read);
 	state->noutputs = list_columns(state, read, &state->outputs, &state->output_inputs);

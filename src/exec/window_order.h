@@ -20,6 +20,7 @@ typedef struct GpucolWindowKey
 	Oid			sortop;
 	Oid			collation;
 	bool		nulls_first;
+	bool		unordered;		/* rows of equal values are to be together, in any order of values */
 	const GpucolWindowCodes *codes;
 	int			word;			/* where its lowest bit lies among the packed keys */
 	int			shift;

@@ -18,20 +18,22 @@
 
 /* The codes of a column, which are made once; NULL where memory does not suffice. */
 static const GpucolWindowCodes *
-find_codes(GpucolWindowState *state, int input, Oid sortop, Oid collation)
+find_codes(GpucolWindowState *state, const GpucolWindowKey *key)
 {
 	GpucolWindowCodes *codes;
 
 	for (int i = 0; i < state->ncodes; i++)
 	{
 		codes = &state->codes[i];
-		if (codes->input == input && codes->sortop == sortop && codes->collation == collation)
+		if (codes->input == key->input && codes->sortop == key->sortop && codes->collation == key->collation &&
+			(key->unordered || !codes->unordered))
 			return codes;
 	}
 	codes = &state->codes[state->ncodes];
-	codes->input = input;
-	codes->sortop = sortop;
-	codes->collation = collation;
+	codes->input = key->input;
+	codes->sortop = key->sortop;
+	codes->collation = key->collation;
+	codes->unordered = key->unordered;
 	if (!gpucol_window_codes_make(&state->rows, codes))
 		return NULL;
 	state->ncodes++;
@@ -66,7 +68,7 @@ gpucol_window_run_order(GpucolWindowState *state, GpucolWindowClauseState *claus
 	{
 		GpucolWindowKey *key = &clause->keys[i];
 
-		key->codes = find_codes(state, key->input, key->sortop, key->collation);
+		key->codes = find_codes(state, key);
 		if (key->codes == NULL)
 			return false;
 	}

@@ -35,6 +35,6 @@ extern void gpucol_cost_agg(PlannerInfo *root, RelOptInfo *rel, Path *path,
 extern void gpucol_cost_agg_fed(Path *path, double rows, int nkeys, int naggs);
 extern void gpucol_cost_topn(RelOptInfo *rel, Path *path, int nlooked,
 							 int nothers, List *pushed);
-extern void gpucol_cost_window(Path *path, const Path *child, int nsorts, int nfunctions);
+extern void gpucol_cost_window(Path *path, const Path *child, double nsorts, int nfunctions);
 
 #endif							/* GPUCOL_LOWER_CLAUSES_H */

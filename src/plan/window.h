@@ -79,6 +79,7 @@ typedef enum GpucolWindowPrivate
 	GPUCOL_WINDOW_PRIVATE_LAST,		/* Integer: the clause in whose order rows come */
 	GPUCOL_WINDOW_PRIVATE_LIMIT,	/* IntList: function by whose bound few rows of each
 									 * partition matter, is the bound itself too much?; or NIL */
+	GPUCOL_WINDOW_PRIVATE_ORDERED,	/* Integer: is the order of partitions that of their keys? */
 	GPUCOL_WINDOW_PRIVATE_NODES,	/* List of WindowFunc */
 	GPUCOL_WINDOW_PRIVATE_COUNT
 } GpucolWindowPrivate;

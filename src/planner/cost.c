@@ -346,7 +346,7 @@ gpucol_cost_join(Path *path, Cost build, Cost flow, int ncolumns)
  * Window functions over all rows of a child, with so many sorts.
  */
 void
-gpucol_cost_window(Path *path, const Path *child, int nsorts, int nfunctions)
+gpucol_cost_window(Path *path, const Path *child, double nsorts, int nfunctions)
 {
 	double		rows = Max(child->rows, 1);
 	int			ncolumns = list_length(child->pathtarget->exprs);

@@ -26,6 +26,7 @@
 #include "utils/selfuncs.h"
 
 #include "columnar/am.h"
+#include "columnar/collation.h"
 #include "compat.h"
 #include "guc.h"
 #include "lower/clauses.h"
@@ -466,6 +467,7 @@ save(const Windows *w, List **exprs, List **saved)
 	*saved = list_make5(clauses, numbers,
 						makeInteger(list_length(w->child->pathtarget->exprs)),
 						makeInteger(w->last), limit);
+	*saved = lappend(*saved, makeInteger(true));
 	return true;
 }
 
@@ -541,11 +543,52 @@ choose_child(const Windows *w, const RelOptInfo *input_rel)
 		equal(first->pathtarget->exprs, w->child->pathtarget->exprs) ? first : w->child;
 }
 
+/* Can partitions be told apart by keys that need not be ordered for that? */
+static bool
+has_unordered_keys(const Windows *w)
+{
+	ListCell   *lc;
+
+	foreach(lc, w->clauses)
+	{
+		List	   *keys = get_sortgrouplist_exprs(lfirst_node(WindowClause, lc)->partitionClause,
+												   w->root->processed_tlist);
+		ListCell   *key;
+
+		foreach(key, keys)
+		{
+			Oid			type = exprType(lfirst(key));
+
+			if (!get_typbyval(type) && gpucol_equal_by_bytes(type, exprCollation(lfirst(key))))
+				return true;
+		}
+	}
+	return false;
+}
+
+/* A copy of the path whose partitions come in no order. */
+static CustomPath *
+unordered_path(const Windows *w, const CustomPath *path, List *saved)
+{
+	CustomPath *copy = makeNode(CustomPath);
+
+	memcpy(copy, path, sizeof(CustomPath));
+	saved = list_copy(saved);
+	lfirst(list_nth_cell(saved, GPUCOL_WINDOW_PRIVATE_ORDERED)) = makeInteger(false);
+	copy->custom_private = list_copy(path->custom_private);
+	lfirst(list_nth_cell(copy->custom_private, PATH_PRIVATE_PLAN)) = saved;
+	copy->path.pathkeys = NIL;
+	gpucol_cost_window(&copy->path, w->child, count_sorts(w) - 0.5, list_length(w->functions));
+	return copy;
+}
+
 static void
 add_window_path(const Windows *w, RelOptInfo *output_rel, List *exprs, List *saved)
 {
 	Path	   *fallback = gpucol_fallback_path(output_rel);
 	CustomPath *path;
+	List	   *paths;
+	ListCell   *lc;
 
 	if (fallback == NULL)
 		return;
@@ -562,10 +605,13 @@ add_window_path(const Windows *w, RelOptInfo *output_rel, List *exprs, List *sav
 	path->custom_private = list_make5(w->child->pathtarget->exprs, w->functions, w->conditions,
 									  exprs, saved);
 	gpucol_cost_window(&path->path, w->child, count_sorts(w), list_length(w->functions));
+	paths = list_make1(path);
+	if (has_unordered_keys(w))
+		paths = lappend(paths, unordered_path(w, path, saved));
 	if (gpucol_pushdown == GPUCOL_PUSHDOWN_REQUIRE)
-		output_rel->pathlist = list_make1(path);
-	else
-		add_path(output_rel, &path->path);
+		output_rel->pathlist = NIL;
+	foreach(lc, paths)
+		add_path(output_rel, lfirst(lc));
 }
 
 /*

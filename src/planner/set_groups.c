@@ -47,6 +47,7 @@
 #include "utils/lsyscache.h"
 #include "utils/syscache.h"
 
+#include "columnar/collation.h"
 #include "compat.h"
 #include "guc.h"
 #include "plan/make.h"
@@ -135,28 +136,7 @@ is_exact(Oid type, Oid collation)
 	element = get_element_type(type);
 	if (OidIsValid(element))
 		return is_exact(element, collation);
-	switch (type)
-	{
-		case BOOLOID:
-		case INT2OID:
-		case INT4OID:
-		case INT8OID:
-		case OIDOID:
-		case CHAROID:
-		case NAMEOID:
-		case BYTEAOID:
-		case DATEOID:
-		case TIMEOID:
-		case TIMESTAMPOID:
-		case TIMESTAMPTZOID:
-		case UUIDOID:
-			return true;
-		case TEXTOID:
-		case VARCHAROID:
-			return OidIsValid(collation) && get_collation_isdeterministic(collation);
-		default:
-			return get_typtype(type) == TYPTYPE_ENUM;
-	}
+	return gpucol_equal_by_bytes(type, collation) || type == NAMEOID || get_typtype(type) == TYPTYPE_ENUM;
 }
 
 /* How many values a column has, and NULL; infinite where nobody knows. */
