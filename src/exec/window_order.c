@@ -5,16 +5,22 @@
  *
  * The codes of all keys, as few bits each as the column needs, are packed into words, the
  * first key uppermost, and rows are sorted by these without a comparison.  Mostly there is
- * one word.  NULL is one code more, below or above the others.
+ * one word; where there are more, only rows that tie by one are sorted by the next.  NULL is
+ * one code more, below or above the others.
  *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
 
 #include "miscadmin.h"
+#include "port.h"
 #include "port/pg_bitutils.h"
 
 #include "exec/window_order.h"
+
+/* More items than these are compared, not inserted, and so many or more are sorted by digits. */
+#define FEW_ITEMS	32
+#define MANY_ITEMS	1024
 
 /* Codes that a key needs, NULL's included, beginning with 0; at most 2^64. */
 static int
@@ -130,43 +136,68 @@ pack_keys(GpucolWindowRows *rows, GpucolWindowOrder *order)
 	return true;
 }
 
-/* The bits of a word that differ somewhere, from the lowest on. */
 static int
-used_bits(const uint64 *word, uint32 nrows)
+compare_items(const void *a, const void *b, void *arg pg_attribute_unused())
 {
-	uint64		any = 0;
+	const GpucolRadixItem *x = a;
+	const GpucolRadixItem *y = b;
 
-	for (uint32 i = 0; i < nrows; i++)
-		any |= word[i];
-	return any == 0 ? 0 : pg_leftmost_one_pos64(any) + 1;
+	if (x->key != y->key)
+		return x->key < y->key ? -1 : 1;
+	return x->row < y->row ? -1 : x->row > y->row;
+}
+
+/*
+ * Sort items, whose rows ascend, by their rows' words from `word` on; those that tie by a word, by
+ * the next.  The key that is left is the word.
+ */
+static void
+sort_by_words(const GpucolWindowOrder *order, int word, GpucolRadixItem *items, GpucolRadixItem *scratch, uint32 n)
+{
+	const uint64 *keys = order->words[word];
+	uint64		any = 0;
+	uint32		start = 0;
+
+	for (uint32 i = 0; i < n; i++)
+		any |= items[i].key = keys[items[i].row];
+	if (n > FEW_ITEMS && n < MANY_ITEMS)
+		qsort_interruptible(items, n, sizeof(GpucolRadixItem), compare_items, NULL);
+	else
+	{
+		GpucolRadixItem *sorted;
+
+		CHECK_FOR_INTERRUPTS();
+		sorted = gpucol_radix_sort(items, scratch, n, any == 0 ? 0 : pg_leftmost_one_pos64(any) + 1);
+		if (sorted != items)
+			memcpy(items, sorted, n * sizeof(GpucolRadixItem));
+	}
+	for (uint32 i = 1; i <= n && word + 1 < order->nwords; i++)
+	{
+		uint64		key = items[start].key;
+
+		if (i < n && items[i].key == key)
+			continue;
+		if (i - start > 1)
+			sort_by_words(order, word + 1, items + start, scratch, i - start);
+		for (; start < i; start++)
+			items[start].key = key;
+	}
 }
 
 bool
 gpucol_window_order_sort(GpucolWindowRows *rows, GpucolWindowOrder *order)
 {
 	Size		bytes = rows->nrows * sizeof(GpucolRadixItem);
-	GpucolRadixItem *items;
 	GpucolRadixItem *scratch;
 
 	if (!pack_keys(rows, order) || !gpucol_window_rows_fit(rows, 2 * bytes))
 		return false;
-	items = gpucol_window_rows_alloc(rows, bytes);
+	order->items = gpucol_window_rows_alloc(rows, bytes);
 	scratch = gpucol_window_rows_alloc(rows, bytes);
 	for (uint32 i = 0; i < rows->nrows; i++)
-		items[i].row = i;
-	for (int word = order->nwords - 1; word >= 0; word--)
-	{
-		const uint64 *keys = order->words[word];
-		GpucolRadixItem *other = items;
-
-		CHECK_FOR_INTERRUPTS();
-		for (uint32 i = 0; i < rows->nrows; i++)
-			items[i].key = keys[items[i].row];
-		items = gpucol_radix_sort(items, scratch, rows->nrows, used_bits(keys, rows->nrows));
-		if (items == scratch)
-			scratch = other;
-	}
-	order->items = items;
+		order->items[i].row = i;
+	if (order->nwords > 0)
+		sort_by_words(order, 0, order->items, scratch, rows->nrows);
 	pfree(scratch);
 	return true;
 }
