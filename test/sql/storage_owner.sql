@@ -60,5 +60,34 @@ SELECT gpucol.segments('pg_settings');
 SELECT gpucol.merge(0);
 SELECT gpucol.verify(4294967295);
 
+-- a load and a merge cover their rows in BRIN's summaries, likewise; the executor enters them as who inserts
+SET search_path = storage_owner, public;
+RESET client_min_messages;
+CREATE ROLE loader_of_rows;
+GRANT USAGE ON SCHEMA storage_owner TO loader_of_rows;
+SET ROLE owner_of_indexes;
+CREATE FUNCTION told(i int) RETURNS int LANGUAGE plpgsql IMMUTABLE AS $$
+BEGIN
+	IF i % 10000 = 1 THEN RAISE NOTICE '%: user %, search_path %', i, current_user, current_setting('search_path'); END IF;
+	RETURN i;
+END $$;
+CREATE TABLE ranged (id int, v int) USING gpucol;
+RESET ROLE;
+CREATE INDEX ranged_told ON ranged USING brin (storage_owner.told(id)) WHERE storage_owner.told(v) >= 0;
+GRANT INSERT ON ranged TO loader_of_rows;
+INSERT INTO ranged SELECT i, 0 FROM generate_series(10002, 14000) i;
+VACUUM ranged;
+SET ROLE loader_of_rows;
+INSERT INTO ranged SELECT i, 2 FROM generate_series(20001, 24000) i;
+INSERT INTO ranged VALUES (30001, 40001);
+SELECT current_user, current_setting('search_path') AS search_path;
+RESET ROLE;
+SELECT gpucol.merge('ranged');
+SELECT current_user = session_user AS same_user, current_setting('search_path') AS search_path;
+SET client_min_messages = warning;
+SELECT count(*) FROM ranged;
+DROP OWNED BY loader_of_rows;
+DROP ROLE loader_of_rows;
+
 DROP SCHEMA storage_owner CASCADE;
 DROP ROLE owner_of_indexes;
