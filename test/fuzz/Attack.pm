@@ -299,6 +299,26 @@ sub tested_query
 		"SELECT x.i2 AS k, count(*), (SELECT max(y.id) FROM $u y WHERE y.i2 = x.i2 AND " . leaky('bool', $u, 'y') . ") AS m FROM $t x $where GROUP BY x.i2 HAVING count(*) > 2 OR EXISTS (SELECT FROM $u y WHERE y.i2 = x.i2 AND " . leaky('bool', $u, 'y') . ')');
 }
 
+# WITH queries that are read several times, first rows by an order that compares with the row around, groups that
+# HAVING and LIMIT leave out, texts in groups.
+sub latest_query
+{
+	my ($t, $u, $where) = @_;
+	my $k = pick(qw(s i4 i2 id));
+	my $test = pick(leaky('bool', $t, 'x'), natural('x'), odd_test($t, 'x'), predicate(1, $t, 'x'));
+	my $rest = pick('', ' AND ' . leaky('bool', $u, 'y'), ' AND ' . natural('y'), ' AND ' . odd_test($u, 'y'));
+	my $with = 'WITH w AS ' . pick('', '', 'MATERIALIZED ');
+	my $having = pick('sum(x.i2::int8) > 10', 'max(x.id) % 3 = 1', 'count(*) > 1 OR min(x.i2) < 0', 'count(*) = 1 AND max(x.i4) > 20');
+
+	return pick("$with(SELECT x.i2, x.s, x.id, " . leaky('int', $t, 'x') . " AS e FROM $t x WHERE $test) SELECT y.id FROM $u y WHERE y.i2 IN (SELECT i2 FROM w) AND EXISTS (SELECT FROM w WHERE w.s = y.s)$rest",
+		"$with(SELECT x.$k AS k, y.id AS j FROM $t x JOIN $u y ON x.i2 = y.i2 AND x.id <> y.id AND x.id % 9 = 1$rest WHERE $test) SELECT DISTINCT z.id FROM $t z WHERE z.$k IN (SELECT k FROM w) AND z.id IN (SELECT j FROM w)",
+		"$with(SELECT x.i2 AS k, x.id % 5 AS r, count(*) AS c, max(x.id) AS m FROM $t x WHERE $test GROUP BY 1, 2) SELECT a.k, a.c, b.m FROM w a JOIN w b ON a.k = b.k WHERE a.r = 1 AND b.r = 2",
+		"SELECT x.id, z.id AS j FROM $t x, LATERAL (SELECT y.id FROM $u y WHERE y.id <> x.id$rest ORDER BY abs(y.id - x.id), y.id LIMIT " . pick(1, 1, 3) . ') z ' . few("WHERE $test"),
+		"SELECT x.id, (SELECT y.id FROM $u y WHERE y.i2 > x.i2$rest ORDER BY abs(y.id - x.id), y.id LIMIT 1) AS j FROM $t x " . few($where),
+		"SELECT x.id, count(*), sum(x.i2::int8) FROM $t x WHERE $test GROUP BY 1 HAVING $having", "SELECT k, c FROM (SELECT x.$k AS k, count(*) AS c, min(x.id) AS m FROM $t x WHERE $test GROUP BY 1 HAVING $having ORDER BY " . pick('c DESC, k', 'm, k', 'k DESC NULLS LAST') . ' LIMIT ' . between(1, 9) . ') q',
+		"SELECT x.s AS k, count(DISTINCT x.s), count(DISTINCT x.i4) FILTER (WHERE $test), max(x.s) FROM $t x $where GROUP BY 1");
+}
+
 # One query that attacks the rows that are not to be seen.
 sub leaky_query
 {
@@ -309,7 +329,7 @@ sub leaky_query
 	my $where = chance(0.5) ? 'WHERE ' . predicate(1, $t, 'x') : '';
 	my $and = $where ? "$where AND" : 'WHERE';
 	my $number = leaky(pick(qw(int num)), $t, 'x');
-	my $kind = int rand 48;
+	my $kind = int rand 54;
 	my $order = "ORDER BY x.id, x::text COLLATE \"C\"";
 
 	return "SELECT x.id FROM $t x $and $bool" if $kind < 4;
@@ -337,6 +357,7 @@ sub leaky_query
 	return "SELECT array_agg(($e)::text $order), percentile_" . pick('cont', 'disc') . "(0.5) WITHIN GROUP (ORDER BY ($number)::float8), stddev_samp(($number)::numeric), " . pick('public.noted_by', 'every', 'bool_or') . "($bool), count(DISTINCT $number) FROM $t x $where" if $kind == 29;
 	# one window of rows in a query: two of them need not put rows that are equal in all columns in one order
 	return "SELECT x.id, " . pick(pick('sum', 'min', 'max', 'count', 'avg') . "(($number)::numeric) OVER (PARTITION BY " . key($t, 'x') . " $order" . pick('', ' ROWS BETWEEN 2 PRECEDING AND CURRENT ROW', ' ROWS UNBOUNDED PRECEDING') . ')::numeric(40,6)', pick('lag', 'lead') . "(($e)::text) OVER ($order)") . " AS w FROM $t x $where" if $kind == 30;
+	return latest_query($t, $u, $where) if $kind > 47;
 	return natural_query($t, $u, $where) if $kind > 42;
 	return group_tested_query($t, $u, $where) if $kind > 38;
 	return "SELECT x.id FROM $t x " . few('WHERE ' . compared($u) . ' AND ' . pick($bool, natural('x'), compared($u))) if $kind > 36;

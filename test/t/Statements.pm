@@ -270,7 +270,7 @@ sub alter
 	if ($kind == 14) { retype($t); }
 	elsif ($kind == 15) { emit("CREATE INDEX x$n ON $t (id)"); emit("CLUSTER $t USING x$n"); }
 	elsif ($kind == 16) { emit("CREATE " . pick('', 'UNIQUE ') . "INDEX CONCURRENTLY x$n ON $t (" . pick('id', 's') . ')'); emit("REINDEX TABLE CONCURRENTLY $t"); }
-	elsif ($kind == 17) { emit("CREATE INDEX x$n ON $t USING " . pick(map { my $c = $_; $columns{$c}[1] eq 'jsonb' || $c =~ /^(?:a|at|tsv)$/ ? "gin ($c)" : $c =~ /^(?:r4|rt)$/ ? pick("gist ($c)", "spgist ($c)") : $c eq 'pt' ? "gist ($c)" : $c eq 's' ? "spgist ($c)" : "hash ($c)" } writable($t))); }
+	elsif ($kind == 17) { emit("CREATE INDEX x$n ON $t USING " . pick(map { my $c = $_; $columns{$c}[1] eq 'jsonb' || $c =~ /^(?:a|at|tsv)$/ ? "gin ($c)" : $c =~ /^(?:r4|rt)$/ ? pick("gist ($c)", "spgist ($c)") : $c eq 'pt' ? "gist ($c)" : $c eq 's' ? "spgist ($c)" : pick("hash ($c)", "brin (id, i2) WITH (pages_per_range = " . pick(1, 4) . ", autosummarize)") } writable($t))); }
 	elsif ($kind == 18) { emit("ALTER TABLE $t " . pick('ALTER id SET NOT NULL', 'ALTER i4 SET NOT NULL', 'ADD UNIQUE (id)', 'ADD PRIMARY KEY (id)', "ADD CONSTRAINT c$n CHECK (id > 3)", "ADD CONSTRAINT c$n CHECK (length(s) < 20) NOT VALID", "ADD UNIQUE (i4, s)", "ALTER s SET COMPRESSION lz4", "SET (fillfactor = 50)", "ALTER s SET DEFAULT 'default'", "SET UNLOGGED", "SET LOGGED")); emit("ALTER TABLE $t VALIDATE CONSTRAINT c$n"); }
 	elsif ($kind == 19) { emit("CREATE FUNCTION watch$n() RETURNS trigger LANGUAGE plpgsql AS \$\$ BEGIN NEW.i4 := public.rows_of('$t'); RETURN NEW; END \$\$"); emit("CREATE TRIGGER watch BEFORE INSERT ON $t FOR EACH ROW WHEN (NEW.id % 3 = 0) EXECUTE FUNCTION watch$n()"); insert($t, 60); emit("DROP FUNCTION watch$n() CASCADE"); }
 	elsif ($kind < 2 && @droppable > 3)
@@ -293,7 +293,7 @@ sub alter
 		emit("ALTER TABLE $t ALTER COLUMN i4 TYPE int USING i4::int, ALTER COLUMN s TYPE text");
 	}
 	elsif ($kind == 6) { emit("CREATE " . pick('', 'UNIQUE ') . "INDEX x$n ON $t (" . pick('id', 'id, i4', 's, id', 'i4') . ')' . pick('', ' INCLUDE (i2)', ' WHERE i4 > 3')); }
-	elsif ($kind == 7) { emit("CREATE INDEX x$n ON $t USING " . pick('hash (s)', 'btree (upper(s))', 'hash (i4)')); }
+	elsif ($kind == 7) { emit("CREATE INDEX x$n ON $t USING " . pick('hash (s)', 'btree (upper(s))', 'hash (i4)', 'brin (i4, id) WITH (pages_per_range = 1)', 'brin (upper(s), i2) WITH (pages_per_range = 2)')); }
 	elsif ($kind == 8) { emit("ALTER TABLE $t ADD CONSTRAINT c$n CHECK (i4 IS NULL OR i4 > -2147483648)" . pick('', ' NOT VALID')); }
 	elsif ($kind == 9) { emit("VACUUM FULL $t"); }
 	elsif ($kind == 10) { emit(pick("VACUUM $t", "VACUUM (FREEZE, ANALYZE) $t", "ANALYZE $t", "REINDEX TABLE $t")); }
