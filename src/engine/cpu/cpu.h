@@ -654,10 +654,6 @@ extern GpucolStatus gpucol_cpu_sink(GpucolCpuWorker *worker, const GpucolCpuVect
 extern double gpucol_cpu_now_ms(void);
 extern void gpucol_cpu_begin_slice(GpucolRun *run);
 
-/* engine/cpu/engine.c: call init for each worker, in its thread; the first status that is not GPUCOL_OK. */
-extern GpucolStatus gpucol_cpu_init_workers(GpucolRun *run,
-											GpucolStatus (*init) (GpucolRun *run, GpucolCpuWorker *worker));
-
 /* The status that ended a worker, or GPUCOL_OK. */
 extern GpucolStatus gpucol_cpu_workers_status(const GpucolRun *run);
 

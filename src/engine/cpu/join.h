@@ -153,6 +153,10 @@ struct GpucolCpuTrail
 extern GpucolStatus gpucol_cpu_join_init(GpucolRun *run, const GpucolRunOptions *options,
 										 const char **why);
 
+/* engine/cpu/engine.c: call init for each worker, in its thread; the first status that is not GPUCOL_OK. */
+extern GpucolStatus gpucol_cpu_init_workers(GpucolRun *run,
+											GpucolStatus (*init) (GpucolRun *run, GpucolCpuWorker *worker));
+
 /*
  * engine/cpu/turn.c: when the source has ended, begin it again with the tables of the next
  * turn; GPUCOL_END if there is none.
