@@ -113,20 +113,11 @@ flush_share(void *arg, int index)
 static GpucolStatus
 flush_all(GpucolRun *run)
 {
-	bool		done;
-	GpucolStatus status;
-
 	if (run->agg.dense == NULL || !run->agg.dense->grouped)
 		return GPUCOL_OK;
-	status = gpucol_cpu_dense_flush_slots(run, &done);
-	if (status != GPUCOL_OK)
-		return status;
-	if (!done)
+	if (!gpucol_cpu_dense_flush_slots(run))
 		gpucol_pool_run(run->nworkers, flush_share, run);
-	for (int w = 0; w < run->nworkers; w++)
-		if (run->workers[w].status != GPUCOL_OK)
-			return run->workers[w].status;
-	return GPUCOL_OK;
+	return gpucol_cpu_workers_status(run);
 }
 
 /* ---- segments ---- */
@@ -262,20 +253,26 @@ gpucol_cpu_dense_has(const GpucolRun *run, int acc)
 	return run->agg.dense->acc[acc];
 }
 
-/* Make the partition's arrays fit the plan. */
+GpucolStatus
+gpucol_cpu_dense_fit_groups(GpucolRun *run, GpucolCpuGroups *groups)
+{
+	if (groups->layout == run->agg.dense_layout)
+		return GPUCOL_OK;
+	gpucol_cpu_free(run, groups->slot_groups);
+	groups->slot_groups = gpucol_cpu_alloc0(run, sizeof(uint32_t) * (size_t) run->agg.dense->nslots);
+	if (groups->slot_groups == NULL)
+		return GPUCOL_OUT_OF_MEMORY;
+	groups->layout = run->agg.dense_layout;
+	return GPUCOL_OK;
+}
+
 GpucolStatus
 gpucol_cpu_dense_fit(GpucolRun *run, GpucolCpuGroups *groups)
 {
 	const GpucolCpuDense *plan = run->agg.dense;
 
-	if (groups->layout != run->agg.dense_layout)
-	{
-		gpucol_cpu_free(run, groups->slot_groups);
-		groups->slot_groups = gpucol_cpu_alloc0(run, sizeof(uint32_t) * (size_t) plan->nslots);
-		if (groups->slot_groups == NULL)
-			return GPUCOL_OUT_OF_MEMORY;
-		groups->layout = run->agg.dense_layout;
-	}
+	if (gpucol_cpu_dense_fit_groups(run, groups) != GPUCOL_OK)
+		return GPUCOL_OUT_OF_MEMORY;
 	if (groups->meaning != run->agg.dense_meaning)
 	{
 		gpucol_cpu_free(run, groups->channels);

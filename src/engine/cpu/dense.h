@@ -134,15 +134,16 @@ extern void gpucol_cpu_dense_put_extreme(const GpucolCpuAcc *acc, uint64_t *word
  */
 extern bool gpucol_cpu_dense_plan(GpucolRun *run, GpucolCpuDense *plan, bool *kept);
 
-/* dense.c: make a table's arrays fit the plan of the segment. */
+/* dense.c: make a table's arrays fit the plan of the segment; of them that of its slots' groups. */
 extern GpucolStatus gpucol_cpu_dense_fit(GpucolRun *run, GpucolCpuGroups *groups);
+extern GpucolStatus gpucol_cpu_dense_fit_groups(GpucolRun *run, GpucolCpuGroups *groups);
 
 /* dense_flush.c: the groups of slots; empty a worker's channels into its groups. */
 extern GpucolStatus gpucol_cpu_dense_resolve(GpucolCpuWorker *worker, GpucolCpuGroups *groups, const uint32_t *slots,
 			  uint32_t n);
 extern GpucolStatus gpucol_cpu_dense_flush(GpucolCpuWorker *worker, GpucolCpuGroups *groups);
 
-/* Empty all workers' channels, each worker some of the slots; *done says whether that pays. */
-extern GpucolStatus gpucol_cpu_dense_flush_slots(GpucolRun *run, bool *done);
+/* Empty all workers' channels, each worker some of the slots, and note its status; false: that does not pay. */
+extern bool gpucol_cpu_dense_flush_slots(GpucolRun *run);
 
 #endif							/* GPUCOL_ENGINE_CPU_DENSE_H */

@@ -280,7 +280,18 @@ gpucol_cpu_dense_flush(GpucolCpuWorker *worker, GpucolCpuGroups *groups)
 		flush_range(worker, groups, groups->channels, 0, worker->run->agg.dense->nslots) : status;
 }
 
-/* Thread `index` adds its share of all tables' slots up, in the first, and moves it into its groups. */
+/* The first table whose slots have rows. */
+static int
+first_table(const GpucolRun *run)
+{
+	int			p = 0;
+
+	while (run->agg.parts[p]->slot_rows == 0)
+		p++;
+	return p;
+}
+
+/* Thread `index` adds its share of all tables' slots up, in the first of them, and moves it into its groups. */
 static void
 flush_slot_share(void *arg, int index)
 {
@@ -292,9 +303,10 @@ flush_slot_share(void *arg, int index)
 	uint32_t	share = plan->nslots / (uint32_t) run->nworkers + 1;
 	uint32_t	from = share * (uint32_t) index < plan->nslots ? share * (uint32_t) index : plan->nslots;
 	uint32_t	end = plan->nslots - from < share ? plan->nslots : from + share;
-	uint64_t   *sums = run->agg.parts[0]->channels;
+	int			first = first_table(run);
+	uint64_t   *sums = run->agg.parts[first]->channels;
 
-	for (int p = 1; p < run->agg.nparts; p++)
+	for (int p = first + 1; p < run->agg.nparts; p++)
 	{
 		uint64_t   *channels = run->agg.parts[p]->channels;
 
@@ -312,7 +324,9 @@ flush_slot_share(void *arg, int index)
 				channels[at + ch] = 0;
 			}
 	}
-	worker->status = flush_range(worker, run->agg.parts[index], sums, from, end);
+	worker->status = gpucol_cpu_dense_fit_groups(run, run->agg.parts[index]);
+	if (worker->status == GPUCOL_OK)
+		worker->status = flush_range(worker, run->agg.parts[index], sums, from, end);
 }
 
 /* Are there many slots, all of whose states are in channels, which can hold the rows of all tables? */
@@ -330,18 +344,13 @@ shares_pay(const GpucolRun *run)
 		run->agg.dense->nslots >= MANY_SLOTS && rows > 0 && rows <= run->agg.dense->flush_rows;
 }
 
-GpucolStatus
-gpucol_cpu_dense_flush_slots(GpucolRun *run, bool *done)
+bool
+gpucol_cpu_dense_flush_slots(GpucolRun *run)
 {
-	GpucolStatus status = GPUCOL_OK;
-
-	*done = shares_pay(run);
-	for (int p = 0; p < run->agg.nparts && *done && status == GPUCOL_OK; p++)
-		status = gpucol_cpu_dense_fit(run, run->agg.parts[p]);
-	if (!*done || status != GPUCOL_OK)
-		return status;
+	if (!shares_pay(run))
+		return false;
 	gpucol_pool_run(run->nworkers, flush_slot_share, run);
 	for (int p = 0; p < run->agg.nparts; p++)
 		run->agg.parts[p]->slot_rows = 0;
-	return GPUCOL_OK;
+	return true;
 }
