@@ -100,6 +100,18 @@ INSERT INTO plain VALUES (6, 'NaN', 1, 'Infinity', 1, 1, '-Infinity'), (0, 12345
 SELECT differ('SELECT k, sum(n), avg(o), sum(o), sum(v) FROM plain GROUP BY k'), differ('SELECT sum(n + 1) FROM plain WHERE k < 6'), ran_in('SELECT sum(n + 1) FROM plain WHERE k < 6'),
 	ran_in('SELECT sum(n + 1) FROM plain');
 
+-- quotients that come again and again, and some that do not; zero by zero is none that is remembered
+CREATE TABLE again (k int, x int, y int, n numeric(12,2), l bigint) USING gpucol;
+INSERT INTO again SELECT i % 3, i * 7919 % 400 - 50, i % 9, (i % 77) * 0.25, i::bigint * 982451653 FROM generate_series(1, 60000) i;
+SELECT threads, differ('SELECT k, sum(x / 7.0), avg(n / nullif(y, 0)), sum(l / 3.0), sum(CASE WHEN y <> 0 THEN n / y ELSE 0 END), avg(l / (x + 0.5)) FROM again GROUP BY k'),
+	differ('SELECT round(x / 7.0, 1), count(*), sum(n * 0.0 / (y + 1)) FROM again GROUP BY 1'),
+	differ('SELECT sum(n * 0.0 / (y * 0.0)) FROM again'), differ('SELECT sum(x * 0.0 / y) FROM again')
+FROM unnest('{1,2}'::text[]) threads, set_config('gpucol.cpu_threads', threads, false);
+RESET gpucol.cpu_threads;
+SELECT sum(n * 0.0 / (y * 0.0)) FROM again;
+SELECT sum(0.0 / y) FROM again WHERE y = 0;
+SELECT sum(y::numeric / y::numeric) FROM again WHERE y = 0;
+
 -- quotients of what rows of plans have, in a condition of a join: decimals are no bytes to it
 SELECT ran_in('WITH y AS MATERIALIZED (SELECT i AS c, k, sum(a) AS t FROM item GROUP BY i, k) SELECT y1.c FROM y y1, y y2, y y3 WHERE y1.c = y2.c AND y1.c = y3.c AND y1.k = 1 AND y2.k = 2 AND y3.k = 3
 	AND CASE WHEN y1.t > 0 THEN y2.t / y1.t ELSE NULL END > CASE WHEN y2.t > 0 THEN y3.t / y2.t END');

@@ -329,6 +329,7 @@ struct GpucolCpuWorker
 	/* instructions of branches that are called row by row: rows that there were, and that took them */
 	uint64_t	branch_rows;
 	uint64_t	branch_taken;
+	struct GpucolCpuQuotients *quotients;	/* of packed decimals, remembered (expr_packed.c); NULL: none yet */
 
 	/* its share of the window: vectors that it has taken */
 	uint32_t	next;

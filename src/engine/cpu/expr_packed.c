@@ -14,7 +14,26 @@
 
 #include "engine/cpu/expr_alike.h"
 #include "engine/cpu/expr_ops.h"
+#include "kernel/hash.h"
 #include "kernel/numeric_code.h"
+
+#define QUOTIENTS	2048		/* remembered, */
+#define SAMPLE		16384		/* as long as half of those of so many rows, and more, were */
+
+/* A quotient; y is 0 where there is none. */
+typedef struct GpucolCpuQuotient
+{
+	__int128	x;
+	__int128	y;
+	__int128	r;
+} GpucolCpuQuotient;
+
+typedef struct GpucolCpuQuotients
+{
+	uint64_t	sought;
+	uint64_t	computed;
+	GpucolCpuQuotient quotients[QUOTIENTS];
+} GpucolCpuQuotients;
 
 GPUCOL_CPU_SLOW_UNARY(PART_P, d, __int128, d)
 GPUCOL_CPU_SLOW_UNARY(ROUND_P, d, __int128, d)
@@ -130,6 +149,54 @@ compute_pairs(GpucolCpuFrame *f, GpucolPackedFunction function)
 	return GPUCOL_OK;
 }
 
+/* The quotient of row j, remembered or computed. */
+static inline GpucolStatus
+remembered_quotient(GpucolCpuQuotients *known, __int128 x, __int128 y, __int128 *r)
+{
+	uint64_t	hash = gpucol_hash_fold(gpucol_hash_mix((uint64_t) x, (uint64_t) y) ^ (uint64_t) (x >> 64),
+										UINT64_C(0x9e3779b97f4a7c15));
+	GpucolCpuQuotient *at = &known->quotients[hash % QUOTIENTS];
+	GpucolStatus status;
+
+	/* an entry that is not filled is 0 by 0 */
+	if (at->x == x && at->y == y && y != 0)
+	{
+		*r = at->r;
+		return GPUCOL_OK;
+	}
+	known->computed++;
+	status = gpucol_scalar_ARITH_P(GPUCOL_PACKED_DIV, x, y, r);
+	if (status == GPUCOL_OK)
+		*at = (GpucolCpuQuotient) {x, y, *r};
+	return status;
+}
+
+/*
+ * Quotients: many a pair of numbers comes again and again (x / 7.0, width / height), and a division
+ * takes longer than a look at what is known; where most pairs are new, nothing is remembered.
+ */
+static GpucolStatus
+compute_quotients(GpucolCpuFrame *f)
+{
+	GpucolCpuQuotients *known = f->worker->quotients;
+
+	if (known == NULL)
+		known = f->worker->quotients = gpucol_cpu_alloc0(f->worker->run, sizeof(GpucolCpuQuotients));
+	if (known == NULL || (known->sought > SAMPLE && known->computed > known->sought / 2))
+		return compute_pairs(f, GPUCOL_PACKED_DIV);
+	known->sought += f->n;
+	for (uint32_t j = 0; j < f->n; j++)
+	{
+		__int128	r = 0;
+		GpucolStatus status = remembered_quotient(known, f->a->v.d[j], f->b->v.d[j], &r);
+
+		if (status != GPUCOL_OK && gpucol_cpu_op_counts(f, j))
+			return status;
+		f->dst->v.d[j] = status == GPUCOL_OK ? r : 0;
+	}
+	return GPUCOL_OK;
+}
+
 GpucolStatus
 gpucol_cpu_op_ARITH_P(GpucolCpuFrame *f)
 {
@@ -147,6 +214,8 @@ gpucol_cpu_op_ARITH_P(GpucolCpuFrame *f)
 			return compute_pairs(f, GPUCOL_PACKED_SUB);
 		case GPUCOL_PACKED_MUL:
 			return compute_pairs(f, GPUCOL_PACKED_MUL);
+		case GPUCOL_PACKED_DIV:
+			return compute_quotients(f);
 		default:
 			return compute_pairs(f, (GpucolPackedFunction) f->instr->aux);
 	}
