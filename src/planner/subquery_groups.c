@@ -282,6 +282,45 @@ gpucol_subquery_below(const Query *query, List *columns)
 	return below;
 }
 
+/* Does a clause of a query, but for GROUP BY, refer to a column of its target list? */
+static bool
+is_referred_to(const Query *query, Index ref)
+{
+	ListCell   *lc;
+
+	if (ref == 0)
+		return false;
+	foreach(lc, query->windowClause)
+	{
+		const WindowClause *clause = lfirst_node(WindowClause, lc);
+
+		if (get_sortgroupref_clause_noerr(ref, clause->partitionClause) != NULL ||
+			get_sortgroupref_clause_noerr(ref, clause->orderClause) != NULL)
+			return true;
+	}
+	return get_sortgroupref_clause_noerr(ref, query->sortClause) != NULL ||
+		get_sortgroupref_clause_noerr(ref, query->distinctClause) != NULL;
+}
+
+/* Leave out the columns that only GROUP BY asked for: of DISTINCT they would be keys. */
+static void
+drop_keys(Query *query)
+{
+	List	   *kept = NIL;
+	ListCell   *lc;
+
+	foreach(lc, query->targetList)
+	{
+		TargetEntry *tle = lfirst_node(TargetEntry, lc);
+
+		if (tle->resjunk && !is_referred_to(query, tle->ressortgroupref))
+			continue;
+		tle->resno = list_length(kept) + 1;
+		kept = lappend(kept, tle);
+	}
+	query->targetList = kept;
+}
+
 void
 gpucol_subquery_read(Query *query, Query *below, const char *name, List *conditions)
 {
@@ -295,6 +334,7 @@ gpucol_subquery_read(Query *query, Query *below, const char *name, List *conditi
 	query->groupClause = query->groupingSets = NIL;
 	query->groupDistinct = query->hasAggs = false;
 	query->havingQual = NULL;
+	drop_keys(query);
 }
 
 /* May these conditions be tested in another order, some by joins?  One alone always may. */
