@@ -290,10 +290,9 @@ significant_digits(int16 digit)
  * How many digits a numeric has.
  */
 void
-gpucol_typemap_numeric_digits(Datum value, GpucolNumericDigits *counted)
+gpucol_typemap_bytes_digits(GpucolBytes value, GpucolNumericDigits *counted)
 {
-	struct varlena *datum = PG_DETOAST_DATUM_PACKED(value);
-	const char *data = VARDATA_ANY(datum);
+	const char *data = value.data;
 	uint16		header;
 	int16		long_weight = 0;
 	int			weight;
@@ -313,13 +312,21 @@ gpucol_typemap_numeric_digits(Datum value, GpucolNumericDigits *counted)
 		((header & SHORT_WEIGHT_SIGN) ? ~SHORT_WEIGHT_MASK : 0);
 	counted->shown = is_short ? (header & SHORT_DSCALE_MASK) >> SHORT_DSCALE_SHIFT :
 		header & ~NUMERIC_FLAG_MASK;
-	ndigits = (VARSIZE_ANY_EXHDR(datum) - header_size) / sizeof(int16);
+	ndigits = (value.len - header_size) / sizeof(int16);
 	if (counted->finite && ndigits > 0)
 	{
 		counted->whole = Max(weight + 1, 0) * NUMERIC_BASE_DIGITS;
 		memcpy(&digit, data + header_size + (ndigits - 1) * sizeof(int16), sizeof(digit));
 		counted->fraction = Max((ndigits - 2 - weight) * NUMERIC_BASE_DIGITS + significant_digits(digit), 0);
 	}
+}
+
+void
+gpucol_typemap_numeric_digits(Datum value, GpucolNumericDigits *counted)
+{
+	struct varlena *datum = PG_DETOAST_DATUM_PACKED(value);
+
+	gpucol_typemap_bytes_digits((GpucolBytes) {VARDATA_ANY(datum), VARSIZE_ANY_EXHDR(datum)}, counted);
 	if ((Pointer) datum != DatumGetPointer(value))
 		pfree(datum);
 }

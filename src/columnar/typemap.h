@@ -64,6 +64,9 @@ typedef struct GpucolNumericDigits
 
 extern void gpucol_typemap_numeric_digits(Datum value, GpucolNumericDigits *counted);
 
+/* The same of the contents of its datum. */
+extern void gpucol_typemap_bytes_digits(GpucolBytes value, GpucolNumericDigits *counted);
+
 /* The most digits after the point that a numeric can have. */
 #define GPUCOL_NUMERIC_MAX_SCALE	16383
 

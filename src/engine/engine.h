@@ -241,6 +241,7 @@ typedef struct GpucolRunOptions
 								 * asks any engine for anything else, so that one of up
 								 * to GPUCOL_IN_PLACE_ROWS may show results where they
 								 * were received */
+	bool		large_batches;	/* CPU, AGG: groups are delivered many at a time, by all threads */
 	const GpucolFirst *first;	/* AGG: which groups are wanted; NULL: all.  An engine may
 								 * deliver others, too */
 	const GpucolTopBound *top;	/* SCAN with probes: rows that may be left out, or NULL */

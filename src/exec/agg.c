@@ -88,10 +88,19 @@ typedef struct GpucolAggExecState
 	uint32		next;			/* of those formed */
 	MemoryContext row_context;	/* of one joined group */
 
-	/* the result tuple: its columns' places among keys and aggregates */
+	/* HAVING as tests, made where all of it comes down to such, once there is a group */
+	bool		looked;			/* in this run */
+	bool		tested;			/* the groups that are formed have met it */
+	GpucolFirst having;
+
+	/* the result tuple: its columns' places among keys and aggregates, or GPUCOL_GROUP_ROWS_NULL */
 	TupleTableSlot *direct;		/* NULL: PostgreSQL projects the scan tuple */
 	int			ndirect;
 	int		   *places;
+
+	/* batches instead of tuples */
+	GpucolTypeMap *maps;		/* by column; NULL: nobody has asked for them yet */
+	bool		delivered;		/* a batch has been */
 
 	PlanState  *fallback;		/* ordinary plan, once needed */
 	bool		done;			/* all groups have been delivered, and let go */
@@ -111,7 +120,7 @@ const CustomScanMethods gpucol_agg_methods = {
 	.CreateCustomScanState = agg_create_state,
 };
 
-static const CustomExecMethods exec_methods = {
+const CustomExecMethods gpucol_agg_exec_methods = {
 	.CustomName = "GpucolAgg",
 	.BeginCustomScan = agg_begin,
 	.ExecCustomScan = agg_exec,
@@ -138,7 +147,7 @@ agg_create_state(CustomScan *cscan)
 	ListCell   *lc;
 
 	state->css.ss.ps.type = T_CustomScanState;
-	state->css.methods = &exec_methods;
+	state->css.methods = &gpucol_agg_exec_methods;
 	state->nkeys = intVal(list_nth(cscan->custom_private,
 								   GPUCOL_AGG_PRIVATE_NKEYS));
 	state->naggs = intVal(list_nth(cscan->custom_private,
@@ -379,7 +388,7 @@ begin_pipe(GpucolAggExecState *state, List *saved, EState *estate)
 		state->computed[i] = (Expr *) gpucol_pipe_map(pipe, list_nth(above, i));
 }
 
-/* Is the result tuple made of keys and aggregates only, and every group one? */
+/* Is the result tuple made of keys and aggregates only? */
 static void
 find_direct(GpucolAggExecState *state, EState *estate)
 {
@@ -387,7 +396,7 @@ find_direct(GpucolAggExecState *state, EState *estate)
 	List	   *tlist = ps->plan->targetlist;
 	ListCell   *lc;
 
-	if (ps->qual != NULL || ps->ps_ProjInfo == NULL || estate->es_epq_active != NULL ||
+	if (ps->ps_ProjInfo == NULL || estate->es_epq_active != NULL ||
 		!TTS_IS_VIRTUAL(ps->ps_ResultTupleSlot))
 		return;
 	state->places = palloc(Max(list_length(tlist), 1) * sizeof(int));
@@ -395,6 +404,12 @@ find_direct(GpucolAggExecState *state, EState *estate)
 	{
 		Var		   *var = (Var *) lfirst_node(TargetEntry, lc)->expr;
 
+		/* PostgreSQL puts NULL for what nobody above needs */
+		if (IsA(var, Const) && ((Const *) var)->constisnull)
+		{
+			state->places[state->ndirect++] = GPUCOL_GROUP_ROWS_NULL;
+			continue;
+		}
 		if (!IsA(var, Var) || var->varno != INDEX_VAR || var->varattno <= 0 ||
 			var->varattno > state->nkeys + state->naggs)
 			return;
@@ -557,8 +572,10 @@ store_direct(GpucolAggExecState *state)
 		ExecClearTuple(slot);
 	for (int i = 0; i < state->ndirect; i++)
 	{
-		slot->tts_values[i] = state->rows.values[state->places[i]][row];
-		slot->tts_isnull[i] = state->rows.isnull[state->places[i]][row];
+		int			place = state->places[i];
+
+		slot->tts_values[i] = place == GPUCOL_GROUP_ROWS_NULL ? (Datum) 0 : state->rows.values[place][row];
+		slot->tts_isnull[i] = place == GPUCOL_GROUP_ROWS_NULL || state->rows.isnull[place][row];
 	}
 	slot->tts_flags &= ~TTS_FLAG_EMPTY;
 	slot->tts_nvalid = (AttrNumber) state->ndirect;
@@ -609,6 +626,31 @@ start_groups(GpucolAggExecState *state)
 	return status;
 }
 
+/* Turn to a batch of the engine, without the groups that HAVING does not let pass. */
+static void
+load_groups(GpucolAggExecState *state, const GpucolResult *result)
+{
+	const GpucolProgram *program = state->exec.program;
+
+	gpucol_group_rows_load(&state->rows, result, state->keys, state->finals, state->ranking ? 0 : program->naggs);
+	if (!state->looked && result->nrows > 0)
+	{
+		MemoryContext old = MemoryContextSwitchTo(state->regroup_context);
+
+		state->tested = state->ranking ? state->css.ss.ps.qual == NULL :
+			gpucol_first_having(&state->grouping, &state->css.ss.ps, &state->having);
+		state->looked = true;
+		MemoryContextSwitchTo(old);
+	}
+	if (state->tested && state->having.ntests > 0)
+	{
+		uint32		removed = gpucol_group_rows_test(&state->rows, &state->having,
+													 GPUCOL_PROGRAM_ARRAY(program, GpucolAgg, aggs));
+
+		InstrCountFiltered1(&state->css.ss, removed);
+	}
+}
+
 /* Have the next groups formed; false if there are none, or the node must fall back. */
 static bool
 form_groups(GpucolAggExecState *state)
@@ -620,8 +662,7 @@ form_groups(GpucolAggExecState *state)
 		if ((state->ranking ? next_ranked(state, &result) :
 			 gpucol_run_next(&state->exec, &result)) != GPUCOL_OK)
 			return false;
-		gpucol_group_rows_load(&state->rows, &result, state->keys, state->finals,
-							   state->ranking ? 0 : state->exec.program->naggs);
+		load_groups(state, &result);
 	}
 	state->next = 0;
 	return true;
@@ -672,6 +713,7 @@ let_go(GpucolAggExecState *state)
 	gpucol_run_end(&state->exec);
 	gpucol_group_rows_reset(&state->rows);
 	state->next = 0;
+	state->looked = state->tested = false;
 }
 
 /* The next group of the run or of the ordinary plan. */
@@ -681,7 +723,7 @@ fetch_group(CustomScanState *node)
 	GpucolAggExecState *state = (GpucolAggExecState *) node;
 	TupleTableSlot *slot;
 
-	if (state->next < state->rows.nrows && state->direct != NULL)
+	if (state->next < state->rows.nrows && state->direct != NULL && state->tested)
 		return store_direct(state);
 	if (state->fallback != NULL)
 		return ExecProcNode(state->fallback);
@@ -709,6 +751,69 @@ agg_exec(CustomScanState *node)
 		fetch_group(node);
 }
 
+/* Can the groups be had in batches (GpucolBatchOps)? */
+static bool
+agg_offer(CustomScanState *node)
+{
+	GpucolAggExecState *state = (GpucolAggExecState *) node;
+	TupleDesc	desc = node->ss.ps.ps_ResultTupleSlot->tts_tupleDescriptor;
+
+	if (state->direct == NULL || state->ranking || state->replay.wanted || state->fallback != NULL)
+		return false;
+	state->exec.large_batches = true;
+	if (state->maps != NULL)
+		return true;
+	state->maps = MemoryContextAlloc(node->ss.ps.state->es_query_cxt, Max(state->ndirect, 1) * sizeof(GpucolTypeMap));
+	for (int i = 0; i < state->ndirect; i++)
+		gpucol_typemap_init(&state->maps[i], TupleDescAttr(desc, i)->atttypid, TupleDescAttr(desc, i)->atttypmod,
+							TupleDescAttr(desc, i)->attcollation);
+	return true;
+}
+
+/* The next batch; tuples where groups are joined here, or the ordinary plan makes them. */
+static GpucolStatus
+agg_next_batch(CustomScanState *node, GpucolBatch *batch)
+{
+	GpucolAggExecState *state = (GpucolAggExecState *) node;
+	GpucolResult result;
+	GpucolStatus status;
+
+	if (state->done)
+		return GPUCOL_END;
+	if (state->fallback != NULL)
+		return GPUCOL_UNSUPPORTED;
+	status = state->exec.started ? GPUCOL_OK : start_groups(state);
+	if (state->regroup != NULL)
+		return GPUCOL_UNSUPPORTED;
+	if (status == GPUCOL_OK)
+		status = gpucol_run_next(&state->exec, &result);
+	if (state->exec.fallback != NULL)
+	{
+		end_groups(state);
+		begin_fallback(state);
+		return GPUCOL_UNSUPPORTED;
+	}
+	state->done = status == GPUCOL_END;
+	if (state->done)
+		let_go(state);
+	if (status != GPUCOL_OK)
+		return status;
+	load_groups(state, &result);
+	if (!state->tested && result.nrows > 0)
+		return GPUCOL_UNSUPPORTED;
+	batch->ncolumns = state->ndirect;
+	/* what a device has delivered in place may not outlast what is asked of it next */
+	gpucol_group_rows_columns(&state->rows, state->places, state->maps, state->exec.engine != &gpucol_engine_cpu &&
+							  result.nrows <= GPUCOL_IN_PLACE_ROWS, batch);
+	state->delivered = true;
+	return GPUCOL_OK;
+}
+
+const GpucolBatchOps gpucol_agg_batches = {
+	.offer = agg_offer,
+	.next = agg_next_batch,
+};
+
 static void
 agg_end(CustomScanState *node)
 {
@@ -735,74 +840,6 @@ agg_rescan(CustomScanState *node)
 	ExecScanReScan(&node->ss);
 	gpucol_join_children_rescan(node, state->children);
 	gpucol_run_rescan_fallback(node, state->fallback);
-}
-
-/* The grouping sets, as they are written. */
-static void
-explain_sets(GpucolAggExecState *state, List *keys, ExplainState *es)
-{
-	StringInfoData text;
-	ListCell   *lc;
-
-	initStringInfo(&text);
-	foreach(lc, state->sets.sets)
-	{
-		const char *separator = "";
-		ListCell   *key;
-
-		appendStringInfoString(&text, foreach_current_index(lc) > 0 ? ", (" : "(");
-		foreach(key, (List *) lfirst(lc))
-		{
-			appendStringInfo(&text, "%s%s", separator,
-							 (char *) list_nth(keys, lfirst_int(key)));
-			separator = ", ";
-		}
-		appendStringInfoChar(&text, ')');
-	}
-	ExplainPropertyText("Grouping Sets", text.data, es);
-}
-
-/* The group keys, as EXPLAIN shows them for other aggregates. */
-static void
-explain_keys(GpucolAggExecState *state, List *ancestors, ExplainState *es)
-{
-	List	   *context;
-	List	   *keys = NIL;
-
-	if (state->nkeys == 0 && state->sets.sets == NIL)
-		return;
-	context = set_deparse_context_plan(es->deparse_cxt,
-									   state->css.ss.ps.plan, ancestors);
-	for (int i = 0; i < state->nkeys; i++)
-		keys = lappend(keys,
-					   deparse_expression((Node *) state->exprs[i], context,
-										  es->verbose ||
-										  gpucol_compat_rtable_size(es) > 1, true));
-	if (keys != NIL)
-		ExplainPropertyList("Group Key", keys, es);
-	if (state->sets.sets != NIL)
-		explain_sets(state, keys, es);
-}
-
-/* The first groups that are wanted, by which keys. */
-static void
-explain_first(GpucolAggExecState *state, List *ancestors, ExplainState *es)
-{
-	List	   *context;
-	List	   *keys = NIL;
-	ListCell   *lc;
-
-	if (state->wanted == NIL)
-		return;
-	context = set_deparse_context_plan(es->deparse_cxt, state->css.ss.ps.plan, ancestors);
-	foreach(lc, list_nth(state->wanted, GPUCOL_FIRST_PRIVATE_PLACES))
-		keys = lappend(keys, deparse_expression((Node *) state->exprs[lfirst_int(lc)], context,
-												es->verbose || gpucol_compat_rtable_size(es) > 1,
-												true));
-	ExplainPropertyInteger("First Groups", NULL,
-						   intVal(list_nth(state->wanted, GPUCOL_FIRST_PRIVATE_LIMIT)), es);
-	if (keys != NIL)
-		ExplainPropertyList("First By", keys, es);
 }
 
 /* The columns for whose values PostgreSQL evaluates keys and arguments. */
@@ -833,12 +870,12 @@ agg_explain(CustomScanState *node, List *ancestors, ExplainState *es)
 
 	gpucol_explain_input(&state->exec, es);
 	gpucol_explain_parts(&state->exec, es);
-	explain_keys(state, ancestors, es);
+	gpucol_explain_keys(node, state->exprs, state->nkeys, state->sets.sets, ancestors, es);
 	if (private_int(state, GPUCOL_AGG_PRIVATE_FEEDING))
 		ExplainPropertyText("Aggregates", "fed by rows", es);
 	else
 		explain_base(state, es);
-	explain_first(state, ancestors, es);
+	gpucol_explain_first(node, state->exprs, state->wanted, ancestors, es);
 	gpucol_explain_engine(&state->exec, gpucol_run_read_columns(&state->exec), es);
 	gpucol_explain_filter(&state->exec, state->pushed, ancestors, es);
 	gpucol_explain_conditions(&state->exec, "Tested By PostgreSQL", state->tests, ancestors, es);
@@ -846,5 +883,7 @@ agg_explain(CustomScanState *node, List *ancestors, ExplainState *es)
 	gpucol_run_end(&state->exec);
 	if (state->exec.joins != NULL)
 		gpucol_explain_joins(&state->exec, ancestors, es);
+	if (es->analyze && state->delivered)
+		ExplainPropertyText("Delivered", "in batches", es);
 	gpucol_explain_stats(&state->exec, es);
 }

@@ -18,6 +18,7 @@
 #include "exec/explain.h"
 #include "exec/join_build.h"
 #include "guc.h"
+#include "plan/plan.h"
 
 /*
  * What is read.
@@ -240,4 +241,74 @@ gpucol_explain_stats(GpucolExec *exec, ExplainState *es)
 		ExplainPropertyText("Device Declined", exec->declined, es);
 	if (exec->fallback)
 		ExplainPropertyText("Fallback", exec->fallback, es);
+}
+
+/* The grouping sets, as they are written. */
+static void
+explain_sets(const List *sets, List *keys, ExplainState *es)
+{
+	StringInfoData text;
+	ListCell   *lc;
+
+	initStringInfo(&text);
+	foreach(lc, sets)
+	{
+		const char *separator = "";
+		ListCell   *key;
+
+		appendStringInfoString(&text, foreach_current_index(lc) > 0 ? ", (" : "(");
+		foreach(key, (List *) lfirst(lc))
+		{
+			appendStringInfo(&text, "%s%s", separator,
+							 (char *) list_nth(keys, lfirst_int(key)));
+			separator = ", ";
+		}
+		appendStringInfoChar(&text, ')');
+	}
+	ExplainPropertyText("Grouping Sets", text.data, es);
+}
+
+/*
+ * The group keys, as EXPLAIN shows them for other aggregates.
+ */
+void
+gpucol_explain_keys(CustomScanState *node, Expr **keys, int nkeys, const List *sets, List *ancestors,
+					ExplainState *es)
+{
+	List	   *context;
+	List	   *names = NIL;
+
+	if (nkeys == 0 && sets == NIL)
+		return;
+	context = set_deparse_context_plan(es->deparse_cxt, node->ss.ps.plan, ancestors);
+	for (int i = 0; i < nkeys; i++)
+		names = lappend(names, deparse_expression((Node *) keys[i], context,
+												  es->verbose || gpucol_compat_rtable_size(es) > 1, true));
+	if (names != NIL)
+		ExplainPropertyList("Group Key", names, es);
+	if (sets != NIL)
+		explain_sets(sets, names, es);
+}
+
+/*
+ * The first groups that are wanted, by which keys.
+ */
+void
+gpucol_explain_first(CustomScanState *node, Expr **exprs, List *wanted, List *ancestors, ExplainState *es)
+{
+	List	   *context;
+	List	   *keys = NIL;
+	ListCell   *lc;
+
+	if (wanted == NIL)
+		return;
+	context = set_deparse_context_plan(es->deparse_cxt, node->ss.ps.plan, ancestors);
+	foreach(lc, list_nth(wanted, GPUCOL_FIRST_PRIVATE_PLACES))
+		keys = lappend(keys, deparse_expression((Node *) exprs[lfirst_int(lc)], context,
+												es->verbose || gpucol_compat_rtable_size(es) > 1,
+												true));
+	ExplainPropertyInteger("First Groups", NULL,
+						   intVal(list_nth(wanted, GPUCOL_FIRST_PRIVATE_LIMIT)), es);
+	if (keys != NIL)
+		ExplainPropertyList("First By", keys, es);
 }

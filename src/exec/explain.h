@@ -34,6 +34,14 @@ extern void gpucol_explain_filter(GpucolExec *exec, List *quals,
 extern void gpucol_explain_columns(GpucolExec *exec, Bitmapset *attnums,
 								   ExplainState *es);
 
+/* What groups are made by: the first `nkeys` expressions, and the sets of them, or NIL. */
+extern void gpucol_explain_keys(CustomScanState *node, Expr **keys, int nkeys, const List *sets,
+								List *ancestors, ExplainState *es);
+
+/* Which of the groups of such expressions are wanted first (GPUCOL_AGG_PRIVATE_FIRST). */
+extern void gpucol_explain_first(CustomScanState *node, Expr **exprs, List *wanted, List *ancestors,
+								 ExplainState *es);
+
 /* Figures of an execution. */
 extern void gpucol_explain_stats(GpucolExec *exec, ExplainState *es);
 

@@ -6,7 +6,8 @@
  * The engine may leave out what is not wanted; HAVING is evaluated and the groups are
  * sorted above all the same.  So a conjunct of HAVING that an engine does not know only
  * means that the first groups are not sought, because those that it leaves are not known
- * before, and a sort key that it does not know ends the keys: what ties is delivered.
+ * before, and a sort key that it does not know ends the keys: what ties is delivered.  Where tests are
+ * all of HAVING the node makes them itself, and PostgreSQL need not.
  *
  *-------------------------------------------------------------------------
  */
@@ -16,6 +17,8 @@
 #include "catalog/pg_am.h"
 #include "catalog/pg_opfamily.h"
 #include "catalog/pg_type.h"
+#include "executor/executor.h"
+#include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
 #include "nodes/pg_list.h"
 #include "utils/fmgrprotos.h"
@@ -295,4 +298,44 @@ gpucol_first_make(const GpucolGroupPlan *plan, List *having, List *wanted, Gpuco
 	first->k = 0;
 	first->nkeys = 0;
 	return first->ntests > 0;
+}
+
+/*
+ * A conjunct with the values of the parameters in it, or as it is.  A query that a parameter stands for is run
+ * if PostgreSQL would have to: for the first conjunct of a group.
+ */
+static Node *
+with_values(Node *conjunct, bool is_first, PlanState *ps)
+{
+	OpExpr	   *op = (OpExpr *) conjunct;
+	ListCell   *lc;
+
+	if (!IsA(op, OpExpr))
+		return conjunct;
+	op = copyObject(op);
+	foreach(lc, op->args)
+	{
+		Param	   *param = lfirst(lc);
+		Const	   *value;
+
+		if (!IsA(param, Param) || (!is_first && !gpucol_lower_param_is_known(ps->ps_ExprContext, param)))
+			continue;
+		value = makeNullConst(param->paramtype, param->paramtypmod, param->paramcollid);
+		value->constvalue = ExecEvalExprSwitchContext(gpucol_lower_init((Expr *) param, ps), ps->ps_ExprContext,
+													  &value->constisnull);
+		lfirst(lc) = value;
+	}
+	return (Node *) op;
+}
+
+bool
+gpucol_first_having(const GpucolGroupPlan *plan, PlanState *ps, GpucolFirst *first)
+{
+	List	   *having = NIL;
+	ListCell   *lc;
+
+	foreach(lc, ps->plan->qual)
+		having = lappend(having, with_values(lfirst(lc), foreach_current_index(lc) == 0, ps));
+	(void) gpucol_first_make(plan, having, NIL, first);
+	return first->ntests == list_length(having);
 }

@@ -10,6 +10,8 @@
 
 #include "postgres.h"
 
+#include "nodes/execnodes.h"
+
 #include "kernel/first.h"
 #include "lower/agg.h"
 
@@ -20,5 +22,11 @@
  */
 extern bool gpucol_first_make(const GpucolGroupPlan *plan, List *having, List *wanted,
 							  GpucolFirst *first);
+
+/*
+ * The tests that HAVING comes down to now that there is a group, and parameters have values; true if they are all of
+ * HAVING.  What has been allocated is of the current context.
+ */
+extern bool gpucol_first_having(const GpucolGroupPlan *plan, PlanState *ps, GpucolFirst *first);
 
 #endif							/* GPUCOL_EXEC_FIRST_H */

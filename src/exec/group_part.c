@@ -44,7 +44,7 @@ keep_rows(GpucolExec *exec)
 	if (exec->rows_of == NULL || exec->kept != NULL)
 		return true;
 	gpucol_run_close(exec);
-	exec->first_row = NULL;
+	exec->begun = NULL;
 	if (!gpucol_plan_rows_look(exec->rows_of, NULL, exec->joins->pipe, false, false, true,
 							   &exec->kept))
 		return false;

@@ -37,6 +37,8 @@ gpucol_group_rows_init(GpucolGroupRows *rows, int nkeys, int naggs,
 	}
 	rows->context = AllocSetContextCreate(CurrentMemoryContext, "gpucol groups",
 										  ALLOCSET_DEFAULT_SIZES);
+	rows->chosen = AllocSetContextCreate(CurrentMemoryContext, "gpucol chosen groups",
+										 ALLOCSET_DEFAULT_SIZES);
 }
 
 void
@@ -50,30 +52,90 @@ gpucol_group_rows_load(GpucolGroupRows *rows, const GpucolResult *batch,
 	rows->first = rows->nrows = 0;
 }
 
-/* A column of the batch from a row on. */
+/* The rows of a column that are listed, in the current context. */
 static GpucolResultColumn
-column_from(const GpucolResultColumn *column, uint32 row)
+chosen_rows(const GpucolResultColumn *column, const uint32 *rows, uint32 n)
 {
-	GpucolResultColumn rest = *column;
+	GpucolResultColumn chosen = {.cls = column->cls};
+	bool		wide = column->cls == GPUCOL_CLASS_D || column->cls == GPUCOL_CLASS_S;
+	uint8	   *nulls = column->nulls != NULL ? palloc(n) : NULL;
+	void	   *values = gpucol_result_room(n * (wide ? sizeof(__int128) : sizeof(int64)));
 
-	if (rest.nulls != NULL)
-		rest.nulls += row;
-	switch (rest.cls)
+	for (uint32 i = 0; i < n; i++)
 	{
-		case GPUCOL_CLASS_D:
-			rest.d += row;
-			break;
-		case GPUCOL_CLASS_F:
-			rest.f += row;
-			break;
-		case GPUCOL_CLASS_S:
-			rest.s += row;
-			break;
-		default:
-			rest.i += row;
-			break;
+		if (nulls != NULL)
+			nulls[i] = column->nulls[rows[i]];
+		if (column->cls == GPUCOL_CLASS_D)
+			((__int128 *) values)[i] = column->d[rows[i]];
+		else if (column->cls == GPUCOL_CLASS_S)
+			((GpucolBytes *) values)[i] = column->s[rows[i]];
+		else if (column->cls == GPUCOL_CLASS_F)
+			((double *) values)[i] = column->f[rows[i]];
+		else
+			((int64 *) values)[i] = column->i[rows[i]];
 	}
-	return rest;
+	chosen.nulls = nulls;
+	chosen.i = values;
+	chosen.d = values;
+	chosen.f = values;
+	chosen.s = values;
+	return chosen;
+}
+
+/* The groups that are listed become the batch. */
+static void
+choose(GpucolGroupRows *rows, const uint32 *chosen, uint32 n)
+{
+	GpucolResult *batch = &rows->batch;
+	GpucolResultColumn *columns = palloc(Max(rows->nkeys, 1) * sizeof(GpucolResultColumn));
+	GpucolAggState *states = palloc(Max((Size) n * rows->nstates, 1) * sizeof(GpucolAggState));
+
+	for (int i = 0; i < rows->nkeys; i++)
+		columns[i] = chosen_rows(&batch->columns[i], chosen, n);
+	for (uint32 i = 0; i < n; i++)
+		memcpy(states + (Size) i * rows->nstates, batch->states + (Size) chosen[i] * rows->nstates,
+			   rows->nstates * sizeof(GpucolAggState));
+	batch->columns = columns;
+	batch->states = states;
+	batch->nrows = n;
+}
+
+/* Does a group meet all tests? */
+static bool
+meets(const GpucolFirst *tests, const GpucolAgg *aggs, const GpucolAggState *states)
+{
+	for (int t = 0; t < tests->ntests; t++)
+	{
+		const GpucolFirstTest *test = &tests->tests[t];
+		__int128	value = 0;
+		bool		known = gpucol_first_agg_value(test->by, aggs[test->number].cls, &states[test->number], &value);
+
+		if (!gpucol_first_meets(test, known, value))
+			return false;
+	}
+	return true;
+}
+
+uint32
+gpucol_group_rows_test(GpucolGroupRows *rows, const GpucolFirst *tests, const GpucolAgg *aggs)
+{
+	uint32		nrows = rows->batch.nrows;
+	uint32		n = 0;
+	uint32	   *chosen;
+	MemoryContext old;
+
+	MemoryContextReset(rows->chosen);
+	old = MemoryContextSwitchTo(rows->chosen);
+	chosen = palloc(Max(nrows, 1) * sizeof(uint32));
+	for (uint32 g = 0; g < nrows; g++)
+	{
+		chosen[n] = g;
+		n += meets(tests, aggs, rows->batch.states + (Size) g * rows->nstates);
+	}
+	if (n < nrows)
+		choose(rows, chosen, n);
+	MemoryContextSwitchTo(old);
+	return nrows - n;
 }
 
 bool
@@ -92,7 +154,7 @@ gpucol_group_rows_form(GpucolGroupRows *rows)
 	old = MemoryContextSwitchTo(rows->context);
 	for (int i = 0; i < rows->nkeys; i++)
 	{
-		GpucolResultColumn column = column_from(&rows->batch.columns[i], first);
+		GpucolResultColumn column = gpucol_result_column_from(&rows->batch.columns[i], first);
 
 		gpucol_output_datums(&rows->keys[i], &column, n, rows->values[i], rows->isnull[i]);
 	}
@@ -112,4 +174,68 @@ gpucol_group_rows_reset(GpucolGroupRows *rows)
 {
 	rows->batch.nrows = 0;
 	rows->first = rows->nrows = 0;
+}
+
+/* An output as it was described. */
+static void
+key_column(const GpucolGroupRows *rows, int key, GpucolOutput *output, GpucolResultColumn *column)
+{
+	uint32		n = rows->batch.nrows;
+	Datum	   *values;
+	bool	   *isnull;
+
+	*output = rows->keys[key];
+	*column = rows->batch.columns[key];
+	if (output->labels == NULL)
+		return;
+	values = palloc(n * sizeof(Datum));
+	isnull = palloc(n * sizeof(bool));
+	gpucol_output_datums(output, column, n, values, isnull);
+	gpucol_result_column_of(values, isnull, n, output, column);
+	output->labels = NULL;
+}
+
+/* A column of NULLs. */
+static void
+null_column(uint32 n, GpucolOutput *output, GpucolResultColumn *column)
+{
+	Datum	   *values = palloc0(n * sizeof(Datum));
+	bool	   *isnull = palloc(n * sizeof(bool));
+
+	memset(isnull, true, n);
+	gpucol_result_column_of(values, isnull, n, output, column);
+}
+
+void
+gpucol_group_rows_columns(GpucolGroupRows *rows, const int *places, const GpucolTypeMap *maps, bool copy,
+						  GpucolBatch *batch)
+{
+	MemoryContext old;
+
+	MemoryContextReset(rows->context);
+	old = MemoryContextSwitchTo(rows->context);
+	batch->nrows = rows->batch.nrows;
+	for (int i = 0; i < batch->ncolumns; i++)
+	{
+		int			agg = places[i] - rows->nkeys;
+
+		batch->outputs[i].map = maps[i];
+		if (places[i] == GPUCOL_GROUP_ROWS_NULL)
+			null_column(batch->nrows, &batch->outputs[i], &batch->columns[i]);
+		else if (agg < 0)
+			key_column(rows, places[i], &batch->outputs[i], &batch->columns[i]);
+		else
+			gpucol_final_column(&rows->finals[agg], rows->batch.states, rows->nstates, batch->nrows,
+								&batch->outputs[i], &batch->columns[i]);
+	}
+	if (copy)
+	{
+		char	   *piece = gpucol_result_room(gpucol_batch_packed_size(batch));
+
+		gpucol_batch_pack(batch, piece);
+		gpucol_batch_unpack(piece, batch);
+	}
+	MemoryContextSwitchTo(old);
+	rows->first = rows->batch.nrows;
+	rows->nrows = 0;
 }

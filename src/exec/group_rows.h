@@ -9,7 +9,9 @@
 #ifndef GPUCOL_EXEC_GROUP_ROWS_H
 #define GPUCOL_EXEC_GROUP_ROWS_H
 
+#include "exec/batches.h"
 #include "exec/result.h"
+#include "kernel/first.h"
 
 /*
  * Forms results beside the keys of groups first .. first + n - 1 of the batch, in a
@@ -30,6 +32,7 @@ typedef struct GpucolGroupRows
 	int			nkeys;
 	int			naggs;
 	MemoryContext context;		/* of what datums refer to */
+	MemoryContext chosen;		/* of the batch's groups that have met tests */
 	GpucolResult batch;
 	const GpucolOutput *keys;
 	const GpucolFinal *finals;
@@ -54,10 +57,26 @@ extern void gpucol_group_rows_load(GpucolGroupRows *rows, const GpucolResult *ba
 								   int nstates);
 
 /*
+ * Leave the batch only the groups that meet tests on the states of these aggregates, before any is formed; how
+ * many did not.
+ */
+extern uint32 gpucol_group_rows_test(GpucolGroupRows *rows, const GpucolFirst *tests, const GpucolAgg *aggs);
+
+/*
  * Form the next groups, at most GPUCOL_IN_PLACE_ROWS, in place of those formed before;
  * false if the batch is used up.
  */
 extern bool gpucol_group_rows_form(GpucolGroupRows *rows);
+
+/* The place of a column of NULLs. */
+#define GPUCOL_GROUP_ROWS_NULL	(-1)
+
+/*
+ * All groups of the batch as columns of these places among keys and aggregates, of types with these maps, until
+ * the next ones are formed; a copy, or they show what the engine has.  The batch is used up.
+ */
+extern void gpucol_group_rows_columns(GpucolGroupRows *rows, const int *places, const GpucolTypeMap *maps,
+									  bool copy, GpucolBatch *batch);
 
 /* Forget the batch. */
 extern void gpucol_group_rows_reset(GpucolGroupRows *rows);

@@ -429,7 +429,7 @@ void
 gpucol_run_end_rows(GpucolExec *exec)
 {
 	if (exec->kept != NULL)
-		gpucol_plan_rows_end(exec->kept);
+		gpucol_kept_rows_end(exec->kept);
 	exec->kept = NULL;
 }
 

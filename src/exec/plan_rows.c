@@ -4,10 +4,10 @@
  *	  The rows of any PostgreSQL plan as a GpucolSource (kernel/batch.h): what no
  *	  engine computes, an engine can still read.
  *
- * There are no segments; tuples are pulled one by one and delivered as delta batches.
- * The plan runs in its query's memory context, where what it keeps from row to row has
- * to be; the batch is a copy, for a tuple lasts until the next only.  Where the rows must be
- * looked at before any is used, they are kept in a tuplestore.
+ * There are no segments; rows are delivered as delta batches.  Nodes of ours deliver columns,
+ * which are shown where they are (batches.c); tuples are pulled one by one and copied, for a
+ * tuple lasts until the next only.  Where the rows must be looked at before any is used, they
+ * are kept (kept_rows.c).
  *
  *-------------------------------------------------------------------------
  */
@@ -22,36 +22,27 @@
 
 #include "columnar/row_batch.h"
 #include "columnar/typemap.h"
+#include "exec/kept_rows.h"
 #include "exec/plan_rows.h"
+#include "lower/clauses.h"
 #include "lower/harmless.h"
+#include "service/memory.h"
 
-struct GpucolKeptRows
-{
-	TupleDesc	desc;
-	Tuplestorestate *store;
-	TupleTableSlot *slot;
-};
+/* Rows of a plan that several threads are called for, and memory where they may take some each. */
+#define LEAST_SHARED	(16 * GPUCOL_ROW_BATCH_ROWS)
+#define LEAST_MEMORY	((Size) 16 * 1024 * 1024)
 
 typedef struct PlanRows
 {
 	GpucolSource base;
-	PlanState  *plan;
-	TupleTableSlot *first;		/* its row that has been delivered and not been read */
+	GpucolPlanReader *reader;
 	GpucolKeptRows *kept;		/* or the rows that are kept of one */
+	const GpucolBatch *batch;	/* at hand, or NULL; */
+	uint32		next;			/* its first row that has not been delivered */
+	TupleTableSlot *slot;		/* or a tuple that has not */
 	GpucolRowBatch rows;
-	bool		ended;			/* a plan that has ended may start over if it is asked */
+	bool		ended;
 } PlanRows;
-
-/* A plan's next tuple, or NULL. */
-static TupleTableSlot *
-run_plan(PlanState *plan)
-{
-	MemoryContext old = MemoryContextSwitchTo(plan->state->es_query_cxt);
-	TupleTableSlot *slot = ExecProcNode(plan);
-
-	MemoryContextSwitchTo(old);
-	return TupIsNull(slot) ? NULL : slot;
-}
 
 bool
 gpucol_plan_rows_stored(Tuplestorestate *store, TupleTableSlot *slot)
@@ -63,50 +54,87 @@ gpucol_plan_rows_stored(Tuplestorestate *store, TupleTableSlot *slot)
 	return found;
 }
 
-/* The next tuple, or NULL. */
-static TupleTableSlot *
-next_tuple(PlanRows *source)
+/* Have rows at hand: of a batch, or one tuple; false if there is none. */
+static bool
+have_rows(PlanRows *source)
 {
-	TupleTableSlot *slot = source->first;
+	if (source->slot != NULL || (source->batch != NULL && source->next < source->batch->nrows))
+		return true;
+	source->next = 0;
+	source->batch = NULL;
+	if (!source->ended)
+		source->ended = source->kept != NULL ?
+			!gpucol_kept_rows_next(source->kept, &source->batch, &source->slot) :
+			!gpucol_plan_reader_next(source->reader, &source->batch, &source->slot);
+	return !source->ended;
+}
 
-	if (source->ended)
-		return NULL;
-	if (slot != NULL)
+/* Put the tuple at hand, and those that follow it; false where a value has no form. */
+static bool
+put_tuples(PlanRows *source)
+{
+	MemoryContext old = MemoryContextSwitchTo(source->rows.context);
+	bool		fits = true;
+
+	source->rows.batch = palloc0(Max(source->rows.ncolumns, 1) * sizeof(GpucolDeltaColumn));
+	for (int c = 0; c < source->rows.ncolumns; c++)
+		gpucol_row_batch_start_values(&source->rows, c);
+	MemoryContextSwitchTo(old);
+	while (fits && !gpucol_row_batch_is_full(&source->rows) && have_rows(source) && source->slot != NULL)
 	{
-		source->first = NULL;
-		return slot;
+		fits = gpucol_row_batch_append(&source->rows, source->slot);
+		source->slot = NULL;
 	}
-	if (source->kept != NULL)
-	{
-		source->ended = !gpucol_plan_rows_stored(source->kept->store, source->kept->slot);
-		return source->ended ? NULL : source->kept->slot;
-	}
-	slot = run_plan(source->plan);
-	source->ended = slot == NULL;
-	return slot;
+	return fits;
+}
+
+/* Show rows of the batch at hand; false where a value has no form. */
+static bool
+put_batch(PlanRows *source)
+{
+	MemoryContext old = MemoryContextSwitchTo(source->rows.context);
+	uint32		n = Min(source->batch->nrows - source->next, GPUCOL_ROW_BATCH_ROWS);
+	bool		fits = true;
+
+	/* columns of their own, since several such may be shown together */
+	source->rows.batch = palloc0(Max(source->rows.ncolumns, 1) * sizeof(GpucolDeltaColumn));
+	for (int c = 0; c < source->rows.ncolumns && fits; c++)
+		fits = gpucol_batch_put(source->batch, source->rows.columns[c].attnum - 1, source->next, n,
+								&source->rows, c);
+	MemoryContextSwitchTo(old);
+	memset(source->rows.tids, 0, n * sizeof(uint64));
+	source->rows.nrows = n;
+	source->next += n;
+	return fits;
 }
 
 static GpucolStatus
 next_rows(GpucolSource *base, GpucolDelta *out)
 {
 	PlanRows   *source = (PlanRows *) base;
-	TupleTableSlot *slot;
 	bool		fits = true;
 
-	gpucol_row_batch_start(&source->rows);
-	while (fits && !gpucol_row_batch_is_full(&source->rows) && (slot = next_tuple(source)) != NULL)
-		fits = gpucol_row_batch_append(&source->rows, slot);
+	gpucol_row_batch_reset(&source->rows);
+	if (have_rows(source))
+		fits = source->slot != NULL ? put_tuples(source) : put_batch(source);
 	return gpucol_row_batch_show(&source->rows, fits, out);
 }
 
-/* Have a plan deliver its rows from the first. */
-static void
-rescan_plan(PlanState *plan)
+/* Of one batch at hand all that is left; of tuples as many as fill one. */
+static GpucolStatus
+next_several(GpucolSource *base, uint32_t most, GpucolDelta *out, uint32_t *n)
 {
-	MemoryContext old = MemoryContextSwitchTo(plan->state->es_query_cxt);
+	PlanRows   *source = (PlanRows *) base;
+	GpucolStatus status;
 
-	ExecReScan(plan);
-	MemoryContextSwitchTo(old);
+	*n = 0;
+	do
+	{
+		status = *n == 0 ? next_rows(base, out) :
+			gpucol_row_batch_show(&source->rows, put_batch(source), &out[*n]);
+		*n += status == GPUCOL_OK;
+	} while (status == GPUCOL_OK && *n < most && source->batch != NULL && source->next < source->batch->nrows);
+	return status;
 }
 
 static void
@@ -115,11 +143,12 @@ rescan(GpucolSource *base)
 	PlanRows   *source = (PlanRows *) base;
 
 	source->ended = false;
-	source->first = NULL;
+	source->batch = NULL;
+	source->slot = NULL;
 	if (source->kept != NULL)
-		tuplestore_rescan(source->kept->store);
+		gpucol_kept_rows_rescan(source->kept);
 	else
-		rescan_plan(source->plan);
+		gpucol_plan_reader_rescan(source->reader);
 }
 
 static const GpucolSourceOps source_ops = {
@@ -127,14 +156,15 @@ static const GpucolSourceOps source_ops = {
 	.map = gpucol_row_batch_map_nothing,
 	.unmap = gpucol_row_batch_unmap_nothing,
 	.next_delta = next_rows,
+	.next_deltas = next_several,
 	.rescan = rescan,
 	.check_interrupts = gpucol_row_batch_check_interrupts,
 	.close = gpucol_row_batch_hold_nothing,
 };
 
 /* A source over either. */
-static PlanRows *
-open_rows(PlanState *plan, GpucolKeptRows *kept, TupleDesc desc,
+static GpucolSource *
+open_rows(GpucolPlanReader *reader, GpucolKeptRows *kept, TupleDesc desc,
 		  const GpucolProgramColumn *columns, int ncolumns)
 {
 	PlanRows   *source = palloc0(sizeof(PlanRows));
@@ -142,46 +172,57 @@ open_rows(PlanState *plan, GpucolKeptRows *kept, TupleDesc desc,
 	source->base.ops = &source_ops;
 	source->base.ncolumns = ncolumns;
 	source->base.max_window_rows = GPUCOL_PAGE_ROWS;
-	source->plan = plan;
+	source->reader = reader;
 	source->kept = kept;
 	gpucol_row_batch_init(&source->rows, desc, columns, ncolumns, "gpucol plan batch");
-	return source;
+	return &source->base;
 }
 
 GpucolSource *
 gpucol_plan_rows_open(PlanState *plan, TupleDesc desc,
 					  const GpucolProgramColumn *columns, int ncolumns)
 {
-	PlanRows   *source = open_rows(plan, NULL, desc, columns, ncolumns);
-
-	rescan(&source->base);
-	return &source->base;
+	return open_rows(gpucol_plan_reader_open(plan), NULL, desc, columns, ncolumns);
 }
 
-TupleTableSlot *
-gpucol_plan_rows_first(PlanState *plan)
+int
+gpucol_plan_rows_threads(PlanState *plan)
 {
-	rescan_plan(plan);
-	return run_plan(plan);
+	double		pages = plan->plan->plan_rows * list_length(plan->plan->targetlist) * sizeof(Datum) / BLCKSZ;
+
+	if (plan->plan->plan_rows < LEAST_SHARED || gpucol_memory_query_limit() < LEAST_MEMORY ||
+		!gpucol_plan_reader_has_batches(plan))
+		return 1;
+	return gpucol_cost_threads((BlockNumber) Min(pages, MaxBlockNumber));
+}
+
+GpucolPlanReader *
+gpucol_plan_rows_begin(PlanState *plan)
+{
+	GpucolPlanReader *reader = gpucol_plan_reader_open(plan);
+	const GpucolBatch *batch;
+	TupleTableSlot *slot;
+
+	if (!gpucol_plan_reader_next(reader, &batch, &slot))
+		return NULL;
+	gpucol_plan_reader_unread(reader);
+	return reader;
 }
 
 GpucolSource *
-gpucol_plan_rows_open_with(PlanState *plan, TupleTableSlot *first, TupleDesc desc,
-						   const GpucolProgramColumn *columns, int ncolumns)
+gpucol_plan_rows_open_begun(GpucolPlanReader *begun, TupleDesc desc,
+							const GpucolProgramColumn *columns, int ncolumns)
 {
-	PlanRows   *source = open_rows(plan, NULL, desc, columns, ncolumns);
-
-	source->first = first;
-	return &source->base;
+	return open_rows(begun, NULL, desc, columns, ncolumns);
 }
 
 GpucolSource *
 gpucol_plan_rows_open_kept(GpucolKeptRows *kept, const GpucolProgramColumn *columns, int ncolumns)
 {
-	PlanRows   *source = open_rows(NULL, kept, kept->desc, columns, ncolumns);
+	GpucolSource *source = open_rows(NULL, kept, gpucol_kept_rows_desc(kept), columns, ncolumns);
 
-	rescan(&source->base);
-	return &source->base;
+	rescan(source);
+	return source;
 }
 
 /* ---- rows that are looked at before they are used ---- */
@@ -198,17 +239,23 @@ typedef struct Digits
 } Digits;
 
 static void
+note_counted(Digits *digits, const GpucolNumericDigits *counted)
+{
+	digits->finite &= counted->finite;
+	digits->alike &= !digits->any || counted->shown == digits->shown;
+	digits->shown = Max(digits->shown, counted->shown);
+	digits->fraction = Max(digits->fraction, counted->fraction);
+	digits->whole = Max(digits->whole, counted->whole);
+	digits->any = true;
+}
+
+static void
 note_digits(Digits *digits, Datum value)
 {
 	GpucolNumericDigits counted;
 
 	gpucol_typemap_numeric_digits(value, &counted);
-	digits->finite &= counted.finite;
-	digits->alike &= !digits->any || counted.shown == digits->shown;
-	digits->shown = Max(digits->shown, counted.shown);
-	digits->fraction = Max(digits->fraction, counted.fraction);
-	digits->whole = Max(digits->whole, counted.whole);
-	digits->any = true;
+	note_counted(digits, &counted);
 }
 
 /* Must the rows be looked at? */
@@ -263,34 +310,97 @@ note_row(TupleTableSlot *slot, const GpucolPipe *pipe, Digits *digits)
 	return fits;
 }
 
+/* Note the mantissas of a column, which are all written with as many digits. */
+static void
+note_mantissas(const GpucolOutput *output, const GpucolResultColumn *column, uint32 n, Digits *digits)
+{
+	unsigned __int128 most = 0;
+	GpucolNumericDigits counted = {.finite = true,.shown = output->scale};
+	bool		any = false;
+
+	for (uint32 i = 0; i < n; i++)
+	{
+		if (column->nulls != NULL && column->nulls[i])
+			continue;
+		any = true;
+		most = Max(most, column->d[i] < 0 ? -(unsigned __int128) column->d[i] : (unsigned __int128) column->d[i]);
+	}
+	counted.fraction = most == 0 ? 0 : output->scale;
+	for (int scale = 0; most != 0; most /= 10, scale++)
+		counted.whole += scale >= output->scale;
+	if (any)
+		note_counted(digits, &counted);
+}
+
+/* The same for a batch, as note_row does it for a row. */
+static bool
+note_batch(const GpucolBatch *batch, const GpucolPipe *pipe, Digits *digits)
+{
+	bool		fits = true;
+
+	for (int i = 0; i < pipe->nsource; i++)
+	{
+		const GpucolResultColumn *column = &batch->columns[i];
+		Form_pg_attribute att = TupleDescAttr(pipe->desc, i);
+		bool		numeric = getBaseType(att->atttypid) == NUMERICOID;
+
+		if (att->attlen != -1)
+			continue;
+		if (batch->outputs[i].cls == GPUCOL_CLASS_D)
+		{
+			note_mantissas(&batch->outputs[i], column, batch->nrows, &digits[i]);
+			continue;
+		}
+		for (uint32 row = 0; row < batch->nrows; row++)
+		{
+			GpucolNumericDigits counted;
+
+			if (column->nulls != NULL && column->nulls[row])
+				continue;
+			if (!numeric)
+			{
+				fits &= VARHDRSZ + column->s[row].len <= GPUCOL_HARMLESS_BYTES;
+				continue;
+			}
+			gpucol_typemap_bytes_digits(column->s[row], &counted);
+			note_counted(&digits[i], &counted);
+		}
+	}
+	return fits;
+}
+
 /*
  * Keep all rows of a plan, noting the digits of the columns that are numeric, and whether
  * all values of others are short (*fits).
  */
 static GpucolKeptRows *
-keep_rows(PlanState *plan, TupleTableSlot *first, const GpucolPipe *pipe, Digits *digits,
+keep_rows(PlanState *plan, GpucolPlanReader *begun, const GpucolPipe *pipe, Digits *digits,
 		  bool *fits)
 {
+	GpucolPlanReader *reader = begun != NULL ? begun : gpucol_plan_reader_open(plan);
 	MemoryContext old = MemoryContextSwitchTo(plan->state->es_query_cxt);
-	GpucolKeptRows *kept = palloc0(sizeof(GpucolKeptRows));
+	GpucolKeptRows *kept = gpucol_kept_rows_begin(ExecGetResultType(plan));
+	const GpucolBatch *batch;
+	TupleTableSlot *slot;
 
-	kept->desc = ExecGetResultType(plan);
-	kept->store = tuplestore_begin_heap(false, false, work_mem);
-	tuplestore_set_eflags(kept->store, EXEC_FLAG_REWIND);
-	kept->slot = MakeSingleTupleTableSlot(kept->desc, &TTSOpsMinimalTuple);
-	for (TupleTableSlot *slot = first != NULL ? first : gpucol_plan_rows_first(plan);
-		 slot != NULL; slot = run_plan(plan))
+	MemoryContextSwitchTo(old);
+	while (gpucol_plan_reader_next(reader, &batch, &slot))
 	{
 		CHECK_FOR_INTERRUPTS();
-		*fits &= note_row(slot, pipe, digits);
-		tuplestore_puttupleslot(kept->store, slot);
+		if (slot != NULL)
+		{
+			*fits &= note_row(slot, pipe, digits);
+			gpucol_kept_rows_add_tuple(kept, slot);
+			continue;
+		}
+		*fits &= note_batch(batch, pipe, digits);
+		gpucol_kept_rows_add(kept, batch);
 	}
-	MemoryContextSwitchTo(old);
 	return kept;
 }
 
 bool
-gpucol_plan_rows_look(PlanState *plan, TupleTableSlot *first, GpucolPipe *pipe, bool delivered,
+gpucol_plan_rows_look(PlanState *plan, GpucolPlanReader *begun, GpucolPipe *pipe, bool delivered,
 					  bool grows, bool keep, GpucolKeptRows **kept)
 {
 	Digits	   *digits = palloc0(Max(pipe->nsource, 1) * sizeof(Digits));
@@ -302,7 +412,7 @@ gpucol_plan_rows_look(PlanState *plan, TupleTableSlot *first, GpucolPipe *pipe, 
 		return true;
 	for (int i = 0; i < pipe->nsource; i++)
 		digits[i].finite = digits[i].alike = true;
-	*kept = keep_rows(plan, first, pipe, digits, &all_short);
+	*kept = keep_rows(plan, begun, pipe, digits, &all_short);
 	fits = all_short || !delivered || !grows;
 	for (int i = 0; i < pipe->nsource; i++)
 	{
@@ -312,12 +422,4 @@ gpucol_plan_rows_look(PlanState *plan, TupleTableSlot *first, GpucolPipe *pipe, 
 			fits &= digits[i].finite;
 	}
 	return fits;
-}
-
-void
-gpucol_plan_rows_end(GpucolKeptRows *kept)
-{
-	ExecDropSingleTupleTableSlot(kept->slot);
-	tuplestore_end(kept->store);
-	pfree(kept);
 }

@@ -12,6 +12,7 @@
 
 #include "nodes/execnodes.h"
 
+#include "exec/kept_rows.h"
 #include "kernel/program.h"
 #include "lower/pipe.h"
 
@@ -28,14 +29,16 @@
 extern GpucolSource *gpucol_plan_rows_open(PlanState *plan, TupleDesc desc,
 										   const GpucolProgramColumn *columns, int ncolumns);
 
+/* How many threads may work on its rows: more than one where they come in batches. */
+extern int	gpucol_plan_rows_threads(PlanState *plan);
+
 /*
- * Have the plan begin and return its first row, or NULL: it stays until the plan is asked for the
- * next one, by a source that is opened with it.
+ * Have the plan begin: NULL if it has no row, else what a source is opened with that delivers all
+ * its rows, the first included.
  */
-extern TupleTableSlot *gpucol_plan_rows_first(PlanState *plan);
-extern GpucolSource *gpucol_plan_rows_open_with(PlanState *plan, TupleTableSlot *first,
-												TupleDesc desc,
-												const GpucolProgramColumn *columns, int ncolumns);
+extern GpucolPlanReader *gpucol_plan_rows_begin(PlanState *plan);
+extern GpucolSource *gpucol_plan_rows_open_begun(GpucolPlanReader *begun, TupleDesc desc,
+												 const GpucolProgramColumn *columns, int ncolumns);
 
 /*
  * The next row of a store, in a slot; false behind the last one.  A row that comes from the disk is
@@ -43,22 +46,18 @@ extern GpucolSource *gpucol_plan_rows_open_with(PlanState *plan, TupleTableSlot 
  */
 extern bool gpucol_plan_rows_stored(Tuplestorestate *store, TupleTableSlot *slot);
 
-/* The rows of a plan that are kept until the run ends. */
-typedef struct GpucolKeptRows GpucolKeptRows;
-
 /*
  * Look at the rows of the plan that `pipe` reads where something must be known of all of
  * them: how many digits numerics have that are computed with (lower/pipe_decimal.c),
  * and, before rows are `delivered`, that engines compute with every value, and that none is
  * too long if something `grows` in a condition (lower/harmless.h).  They are kept
- * then (*kept), in work_mem and beyond that on disk.  False where engines do not.  `first`
- * is the plan's first row, if it has delivered it.  With `keep` rows are kept in any case.
+ * then (*kept), in work_mem and beyond that on disk.  False where engines do not.  `begun`
+ * is the plan's reader, if it has begun.  With `keep` rows are kept in any case.
  */
-extern bool gpucol_plan_rows_look(PlanState *plan, TupleTableSlot *first, GpucolPipe *pipe,
+extern bool gpucol_plan_rows_look(PlanState *plan, GpucolPlanReader *begun, GpucolPipe *pipe,
 								  bool delivered, bool grows, bool keep,
 								  GpucolKeptRows **kept);
 extern GpucolSource *gpucol_plan_rows_open_kept(GpucolKeptRows *kept,
 												const GpucolProgramColumn *columns, int ncolumns);
-extern void gpucol_plan_rows_end(GpucolKeptRows *kept);
 
 #endif							/* GPUCOL_EXEC_PLAN_ROWS_H */

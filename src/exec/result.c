@@ -23,6 +23,31 @@ gpucol_output_init(GpucolOutput *output, Oid type, int32 typmod, Oid collation,
 	gpucol_typemap_init(&output->map, type, typmod, collation);
 }
 
+GpucolResultColumn
+gpucol_result_column_from(const GpucolResultColumn *column, uint32 row)
+{
+	GpucolResultColumn rest = *column;
+
+	if (rest.nulls != NULL)
+		rest.nulls += row;
+	switch (rest.cls)
+	{
+		case GPUCOL_CLASS_D:
+			rest.d += row;
+			break;
+		case GPUCOL_CLASS_F:
+			rest.f += row;
+			break;
+		case GPUCOL_CLASS_S:
+			rest.s += row;
+			break;
+		default:
+			rest.i += row;
+			break;
+	}
+	return rest;
+}
+
 /*
  * Integers by the width of their type.
  */
@@ -144,6 +169,39 @@ gpucol_output_datums(const GpucolOutput *output,
 			bytes_datums(&output->map, column->s, isnull, nrows, values);
 			break;
 	}
+}
+
+/*
+ * Datums as a column of an engine's result, by the kind of their type.
+ */
+void
+gpucol_result_column_of(const Datum *values, const bool *isnull, uint32 nrows,
+						GpucolOutput *output, GpucolResultColumn *column)
+{
+	GpucolKind	kind = output->map.kind;
+	int64	   *words = palloc(nrows * sizeof(int64));
+	GpucolBytes *bytes;
+
+	output->scale = 0;
+	output->cls = kind == GPUCOL_KIND_INT ? GPUCOL_CLASS_I :
+		kind == GPUCOL_KIND_FLOAT4 || kind == GPUCOL_KIND_FLOAT8 ? GPUCOL_CLASS_F : GPUCOL_CLASS_S;
+	bytes = output->cls == GPUCOL_CLASS_S ? palloc(nrows * sizeof(GpucolBytes)) : NULL;
+	for (uint32 i = 0; i < nrows; i++)
+	{
+		words[i] = 0;
+		if (isnull[i])
+			continue;
+		if (bytes != NULL)
+			bytes[i] = gpucol_typemap_to_bytes(&output->map, values[i]);
+		else if (kind == GPUCOL_KIND_FLOAT4)
+			((double *) words)[i] = DatumGetFloat4(values[i]);
+		else
+			(void) gpucol_typemap_to_int64(&output->map, values[i], &words[i]);
+	}
+	*column = (GpucolResultColumn) {.cls = output->cls,.i = (const int64_t *) words,.f = (const double *) words,
+		.s = bytes};
+	if (memchr(isnull, true, nrows) != NULL)
+		column->nulls = (const uint8_t *) isnull;
 }
 
 void

@@ -26,6 +26,16 @@ typedef struct GpucolOutput
 extern void gpucol_output_init(GpucolOutput *output, Oid type, int32 typmod,
 							   Oid collation, const GpucolValue *value);
 
+/* Room for values that may be int128, which have to lie as palloc does not promise. */
+static inline void *
+gpucol_result_room(Size size)
+{
+	return (void *) TYPEALIGN(sizeof(__int128), palloc(size + sizeof(__int128)));
+}
+
+/* A column of a result from a row on. */
+extern GpucolResultColumn gpucol_result_column_from(const GpucolResultColumn *column, uint32 row);
+
 /*
  * Convert `nrows` values.  By-reference datums are allocated in the current
  * context.
@@ -33,6 +43,13 @@ extern void gpucol_output_init(GpucolOutput *output, Oid type, int32 typmod,
 extern void gpucol_output_datums(const GpucolOutput *output,
 								 const GpucolResultColumn *column,
 								 uint32 nrows, Datum *values, bool *isnull);
+
+/*
+ * The inverse: datums of the type that output->map is of; the rest of *output is set.  The column, of which
+ * values and isnull may become part, is of the current context.
+ */
+extern void gpucol_result_column_of(const Datum *values, const bool *isnull, uint32 nrows,
+									GpucolOutput *output, GpucolResultColumn *column);
 
 /*
  * Convert the first `n` columns of a batch, into arrays allocated in `context`, which
@@ -52,6 +69,13 @@ extern void gpucol_output_ints(const GpucolTypeMap *map, const int64 *v, uint32 
  */
 extern void gpucol_final_datums(const GpucolFinal *final, const GpucolAggState *states,
 								int nstates, uint32 nrows, Datum *values, bool *isnull);
+
+/*
+ * result_agg.c: the same as a column of an engine's result, in the current context; of `output` the map is
+ * that of the aggregate's type
+ */
+extern void gpucol_final_column(const GpucolFinal *final, const GpucolAggState *states, int nstates,
+								uint32 nrows, GpucolOutput *output, GpucolResultColumn *column);
 
 /* result_regression.c: that of an aggregate of pairs for a group */
 extern Datum gpucol_final_regression(const GpucolFinal *final, const GpucolAggState *states,

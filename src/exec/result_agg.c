@@ -28,6 +28,11 @@
 #include "exec/result.h"
 #include "kernel/agg_state.h"
 #include "kernel/packed_decimal.h"
+#include "lower/lower.h"
+
+/* Of numeric: its digits are of this base, and a quotient has so many significant decimal ones. */
+#define NUMERIC_BASE_DIGITS	4
+#define NUMERIC_SIGNIFICANT_DIGITS	16
 
 /* Digits by which a root is computed beyond the wanted scale. */
 #define ROOT_GUARD_DIGITS	30
@@ -86,32 +91,109 @@ sum_packed(const GpucolFinal *final, const GpucolAggState *states)
 }
 
 /*
- * A sum as numeric, with the greatest number of fractional digits that one of
+ * The mantissa of a sum that is not in parts, with the greatest number of fractional digits that one of
  * its rows had.
  */
-static Datum
-sum_numeric(const GpucolFinal *final, const GpucolAggState *states)
+static __int128
+shown_sum(const GpucolFinal *final, const GpucolAggState *states, int *scale)
 {
-	const GpucolAggState *state = &states[final->state];
-	__int128	sum = gpucol_agg_value128(state);
-	int			scale = final->scale;
+	__int128	sum = gpucol_agg_value128(&states[final->state]);
 
-	if (final->low_state >= 0)
-		return sum_packed(final, states);
+	*scale = final->scale;
 	if (final->scale_state >= 0)
 	{
 		int			shown = (int) states[final->scale_state].v.value;
 
-		for (; scale > shown; scale--)
+		for (; *scale > shown; (*scale)--)
 			sum /= 10;
 	}
+	return sum;
+}
+
+/* A sum as numeric. */
+static Datum
+sum_numeric(const GpucolFinal *final, const GpucolAggState *states)
+{
+	__int128	sum;
+	int			scale;
+
+	if (final->low_state >= 0)
+		return sum_packed(final, states);
+	sum = shown_sum(final, states, &scale);
 	return gpucol_typemap_numeric(sum, scale);
+}
+
+/*
+ * The weight of the first base-10000 digit of mantissa / 10^scale, and that digit; both are 0 of 0.  The mantissa
+ * has less than GPUCOL_INT128_DIGITS digits.
+ */
+static int
+first_digit(__int128 mantissa, int scale, int *digit)
+{
+	__int128	limit = 1;
+	int			ndigits = 0;
+	int			exponent;		/* of the first decimal digit */
+	int			weight;
+	int			behind;			/* decimal digits behind those of the first one */
+
+	for (; mantissa >= limit; limit *= 10)
+		ndigits++;
+	exponent = ndigits == 0 ? 0 : ndigits - 1 - scale;
+	weight = exponent >= 0 ? exponent / NUMERIC_BASE_DIGITS :
+		-((NUMERIC_BASE_DIGITS - 1 - exponent) / NUMERIC_BASE_DIGITS);
+	behind = ndigits - 1 - (exponent - weight * NUMERIC_BASE_DIGITS);
+	*digit = (int) (behind >= 0 ? mantissa / gpucol_lower_power10(behind) : mantissa * gpucol_lower_power10(-behind));
+	return weight;
+}
+
+/*
+ * A sum divided by a number of rows, as numeric's division does it: rounded to the scale that select_div_scale
+ * (numeric.c) chooses.  False where the mantissa may exceed an int128.
+ */
+static bool
+divide_sum(__int128 sum, int scale, int64 count, __int128 *mantissa, int *result_scale)
+{
+	__int128	rest = sum < 0 ? -sum : sum;
+	int			digit;
+	int			count_digit;
+	int			weight;
+
+	if (rest < 0 || rest >= gpucol_lower_power10(GPUCOL_INT128_DIGITS - 1))
+		return false;
+	weight = first_digit(rest, scale, &digit) - first_digit(count, 0, &count_digit);
+	weight -= digit <= count_digit;
+	*result_scale = Max(NUMERIC_SIGNIFICANT_DIGITS - weight * NUMERIC_BASE_DIGITS, scale);
+	*result_scale = Max(*result_scale, 0);
+	if (*result_scale - scale > GPUCOL_INT128_DIGITS - 1 ||
+		__builtin_mul_overflow(rest, 2 * gpucol_lower_power10(*result_scale - scale), &rest))
+		return false;
+	rest = (rest / count + 1) / 2;
+	*mantissa = sum < 0 ? -rest : rest;
+	return true;
+}
+
+/* avg as the mantissa of a numeric, if it is one that is found quickly */
+static bool
+avg_mantissa(const GpucolFinal *final, const GpucolAggState *states, __int128 *mantissa, int *scale)
+{
+	__int128	sum;
+	int			sum_scale;
+
+	if (final->low_state >= 0)
+		return false;
+	sum = shown_sum(final, states, &sum_scale);
+	return divide_sum(sum, sum_scale, states[final->state].count, mantissa, scale);
 }
 
 /* avg as numeric */
 static Datum
 avg_numeric(const GpucolFinal *final, const GpucolAggState *states)
 {
+	__int128	mantissa;
+	int			scale;
+
+	if (avg_mantissa(final, states, &mantissa, &scale))
+		return gpucol_typemap_numeric(mantissa, scale);
 	return DirectFunctionCall2(numeric_div, sum_numeric(final, states),
 							   NumericGetDatum(int64_to_numeric(states[final->state].count)));
 }
@@ -360,6 +442,93 @@ gpucol_final_datums(const GpucolFinal *final, const GpucolAggState *states, int 
 					numeric_datum(final, states + (Size) i * nstates);
 			break;
 	}
+}
+
+/* Results that are integers, in the states as they are. */
+static bool
+integer_column(const GpucolFinal *final, const GpucolAggState *state, int nstates, uint32 nrows,
+			   GpucolResultColumn *column)
+{
+	int64	   *values;
+	bool		counts = final->kind == GPUCOL_FINAL_COUNT;
+
+	if (!counts && final->kind != GPUCOL_FINAL_DISTINCT &&
+		!(final->kind == GPUCOL_FINAL_VALUE && (final->cls == GPUCOL_CLASS_I || final->cls == GPUCOL_CLASS_B)))
+		return false;
+	column->i = values = palloc(nrows * sizeof(int64));
+	for (uint32 i = 0; i < nrows; i++, state += nstates)
+		values[i] = counts ? state->count : state->v.value;
+	return true;
+}
+
+/* Averages that are decimals of one scale; false if they are not. */
+static bool
+average_column(const GpucolFinal *final, const GpucolAggState *states, int nstates, uint32 nrows,
+			   int *scale, __int128 *values)
+{
+	bool		any = false;
+
+	*scale = 0;
+	for (uint32 i = 0; i < nrows; i++, states += nstates)
+	{
+		int			own;
+
+		values[i] = 0;
+		if (states[final->state].count == 0)
+			continue;
+		if (!avg_mantissa(final, states, &values[i], &own) || (any && own != *scale))
+			return false;
+		*scale = own;
+		any = true;
+	}
+	return true;
+}
+
+/* Results that are decimals of one scale. */
+static bool
+decimal_column(const GpucolFinal *final, const GpucolAggState *states, int nstates, uint32 nrows,
+			   int *scale, GpucolResultColumn *column)
+{
+	const GpucolAggState *state = states + final->state;
+	__int128   *values;
+
+	if (final->kind != GPUCOL_FINAL_AVG_NUMERIC &&
+		!(final->kind == GPUCOL_FINAL_SUM_NUMERIC && final->low_state < 0 && final->scale_state < 0) &&
+		!(final->kind == GPUCOL_FINAL_VALUE && final->cls == GPUCOL_CLASS_D))
+		return false;
+	column->d = values = gpucol_result_room(nrows * sizeof(__int128));
+	if (final->kind == GPUCOL_FINAL_AVG_NUMERIC)
+		return average_column(final, states, nstates, nrows, scale, values);
+	*scale = final->scale;
+	for (uint32 i = 0; i < nrows; i++, state += nstates)
+		values[i] = gpucol_agg_value128(state);
+	return true;
+}
+
+/*
+ * The results of one aggregate as a column of an engine's result.
+ */
+void
+gpucol_final_column(const GpucolFinal *final, const GpucolAggState *states, int nstates,
+					uint32 nrows, GpucolOutput *output, GpucolResultColumn *column)
+{
+	bool	   *isnull = palloc(nrows * sizeof(bool));
+	Datum	   *values;
+
+	mark_nulls(final, states + final->state, nstates, nrows, isnull);
+	*column = (GpucolResultColumn) {.cls = GPUCOL_CLASS_I};
+	output->scale = 0;
+	if (decimal_column(final, states, nstates, nrows, &output->scale, column))
+		column->cls = GPUCOL_CLASS_D;
+	else if (!integer_column(final, states + final->state, nstates, nrows, column))
+	{
+		values = palloc(nrows * sizeof(Datum));
+		gpucol_final_datums(final, states, nstates, nrows, values, isnull);
+		gpucol_result_column_of(values, isnull, nrows, output, column);
+		return;
+	}
+	output->cls = column->cls;
+	column->nulls = memchr(isnull, true, nrows) != NULL ? (const uint8_t *) isnull : NULL;
 }
 
 /*

@@ -102,8 +102,10 @@ gpucol_run_threads(GpucolExec *exec)
 {
 	BlockNumber pages = 0;
 
-	if (exec->parallel != NULL || exec->rows_of != NULL || IsParallelWorker())
+	if (exec->parallel != NULL || IsParallelWorker())
 		return 1;
+	if (exec->rows_of != NULL)
+		return exec->joins != NULL ? gpucol_plan_rows_threads(exec->rows_of) : 1;
 	for (int i = 0; i < exec->nparts; i++)
 		pages += RelationGetNumberOfBlocks(exec->parts[i].rel);
 	if (exec->nparts == 0)
@@ -268,6 +270,7 @@ start_engine(GpucolExec *exec, const GpucolEngine *engine, const char **why)
 	options.checked = exec->checked;
 	options.look_ahead = exec->parallel == NULL;
 	options.in_place = exec->in_place;
+	options.large_batches = exec->large_batches;
 	exec->engine = engine;
 	exec->engine_name = engine->name;
 	if (engine != &gpucol_engine_cpu && exec->make_shape != NULL)
@@ -533,9 +536,8 @@ open_source(GpucolExec *exec)
 		return gpucol_source_of_nothing();
 	if (exec->kept != NULL)
 		return gpucol_plan_rows_open_kept(exec->kept, columns, exec->program->ncolumns);
-	if (exec->first_row != NULL)
-		return gpucol_plan_rows_open_with(exec->rows_of, exec->first_row, exec->desc, columns,
-										  exec->program->ncolumns);
+	if (exec->begun != NULL)
+		return gpucol_plan_rows_open_begun(exec->begun, exec->desc, columns, exec->program->ncolumns);
 	if (exec->rows_of != NULL)
 		return exec->open_rows(exec->rows_of, exec->desc, columns, exec->program->ncolumns);
 	if (exec->parallel != NULL)
@@ -629,15 +631,15 @@ prepare_joins(GpucolExec *exec)
 			pipe->dry = !gpucol_reach_joins(exec);
 		else
 		{
-			exec->first_row = gpucol_plan_rows_first(exec->rows_of);
-			pipe->dry = exec->first_row == NULL;
+			exec->begun = gpucol_plan_rows_begin(exec->rows_of);
+			pipe->dry = exec->begun == NULL;
 		}
 	}
 	status = gpucol_joins_build(exec);
 	if (status != GPUCOL_OK)
 		return fall_back(exec, status, exec->joins->fallback);
 	if (exec->rows_of != NULL && !pipe->dry && exec->kept == NULL &&
-		!gpucol_plan_rows_look(exec->rows_of, exec->first_row, pipe,
+		!gpucol_plan_rows_look(exec->rows_of, exec->begun, pipe,
 							   exec->kind == GPUCOL_PROGRAM_SCAN,
 							   gpucol_harmless_grows((Node *) cscan->custom_scan_tlist),
 							   exec->keeps || exec->joins->parted, &exec->kept))
@@ -881,7 +883,7 @@ gpucol_run_end(GpucolExec *exec)
 	gpucol_run_close(exec);
 	if (!exec->keeps)
 		gpucol_run_end_rows(exec);
-	exec->first_row = NULL;
+	exec->begun = NULL;
 	exec->groups = NULL;
 	exec->part = NULL;
 	if (exec->joins != NULL)

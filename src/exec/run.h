@@ -96,6 +96,7 @@ struct GpucolExec
 								 * ended, so it may fall back until then */
 	bool		in_place;		/* the node is done with a batch of groups before it
 								 * does anything else (GpucolRunOptions) */
+	bool		large_batches;	/* whoever reads the node's groups takes as many as there are */
 	bool		checked;		/* every value is known to fit its column */
 	GpucolExecPart *parts;		/* the tables to read instead of rel, */
 	int			nparts;			/* whose descriptor they share; 0 = rel itself */
@@ -119,7 +120,7 @@ struct GpucolExec
 	bool		started;
 	bool		fell_back;		/* no engine runs it; exec->fallback says why */
 	bool		never;			/* no row can pass: nothing is run */
-	TupleTableSlot *first_row;	/* of the plan whose rows are read: delivered, not used */
+	struct GpucolPlanReader *begun;	/* of the plan whose rows are read: none has been used; or NULL */
 	struct GpucolKeptRows *kept;	/* all of them, or NULL */
 	bool		keeps;			/* they outlast the run, until gpucol_run_forget_rows */
 	const GpucolTablePart *part;	/* BUILD, AGG: of the table or the groups, what to make;

@@ -163,6 +163,12 @@ typedef struct GpucolSourceOps
 	/* Next batch of delta rows; GPUCOL_OK or GPUCOL_END. */
 	GpucolStatus (*next_delta) (GpucolSource *source, GpucolDelta *out);
 
+	/*
+	 * The same for up to `most` batches, which are all valid until the next call: *n of them.  NULL in a
+	 * source that has one at a time.
+	 */
+	GpucolStatus (*next_deltas) (GpucolSource *source, uint32_t most, GpucolDelta *out, uint32_t *n);
+
 	/* Start again from the first segment and the first delta row. */
 	void		(*rescan) (GpucolSource *source);
 

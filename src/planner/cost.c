@@ -18,6 +18,8 @@
  */
 #include "postgres.h"
 
+#include "miscadmin.h"
+#include "nodes/extensible.h"
 #include "nodes/nodeFuncs.h"
 #include "optimizer/cost.h"
 #include "optimizer/optimizer.h"
@@ -79,6 +81,9 @@
 
 /* A row of a plan as engines take it. */
 #define TAKE_OPERATORS		1.0
+
+/* Taking a column of such a row where it comes in a batch. */
+#define BATCH_OPERATORS		0.05
 
 /* Window functions: taking a row, a row's part in a sort, and in a function. */
 #define WINDOW_TAKE_OPERATORS	1.0
@@ -278,14 +283,37 @@ gpucol_cost_flow(RelOptInfo *rel, int ncolumns, List *conditions)
 		engine_share(rel) * engine_cost(rel, ncolumns, conditions);
 }
 
+/* Do the rows of a path come in batches, without tuples (exec/batches.c)? */
+static bool
+has_batches(const Path *path)
+{
+	ListCell   *lc;
+
+	check_stack_depth();
+	if (IsA(path, SubqueryScanPath))
+		return has_batches(((const SubqueryScanPath *) path)->subpath);
+	if (IsA(path, CustomPath))
+		return strcmp(((const CustomPath *) path)->methods->CustomName, "GpucolAgg") == 0;
+	if (!IsA(path, AppendPath))
+		return false;
+	foreach(lc, ((const AppendPath *) path)->subpaths)
+	{
+		if (!has_batches(lfirst(lc)))
+			return false;
+	}
+	return true;
+}
+
 /*
  * All rows of a path, as engines take them.
  */
 Cost
 gpucol_cost_rows_of(const Path *path)
 {
+	int			ncolumns = list_length(path->pathtarget->exprs);
+
 	return path->total_cost + path->rows * cpu_operator_cost *
-		(TAKE_OPERATORS + list_length(path->pathtarget->exprs));
+		(has_batches(path) ? BATCH_OPERATORS * ncolumns : TAKE_OPERATORS + ncolumns);
 }
 
 /*

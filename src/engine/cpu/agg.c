@@ -25,7 +25,10 @@
 
 #define FLOAT_PARTS 4			/* partitions of a grouped float aggregation */
 #define FLOAT_PARTS_UNGROUPED 16
-#define BATCH 1024				/* groups delivered at a time */
+#define BATCH 1024				/* groups delivered at a time, or by a thread of several */
+#define DEALT 4					/* times so many, */
+#define MOST_BATCH (32 * BATCH)	/* by all of them, */
+#define BATCH_SHARE 64			/* which take at most this part of memory */
 #define NO_WORD UINT32_MAX
 
 static const uint8_t acc_words[] = {
@@ -221,13 +224,31 @@ init_keys(GpucolRun *run)
 	}
 }
 
+/* Groups to be delivered at a time: many where that takes little of the memory. */
+static size_t
+batch_groups(const GpucolRun *run)
+{
+	size_t		batch = (size_t) run->nworkers * DEALT * BATCH;
+	size_t		bytes = sizeof(GpucolAggState) * (run->program->naggs + 1u) +
+		(sizeof(__int128) + 1) * run->program->nkeys;
+
+	if (!run->agg.large_batches || run->nworkers == 1)
+		return BATCH;
+	batch = batch < MOST_BATCH ? batch : MOST_BATCH;
+	while (batch > BATCH && run->mem.limit > 0 && batch * bytes > run->mem.limit / BATCH_SHARE)
+		batch -= BATCH;
+	return batch;
+}
+
 /* Buffers for delivery. */
 static GpucolStatus
 init_output(GpucolRun *run)
 {
 	size_t		nkeys = run->program->nkeys;
+	size_t		batch = batch_groups(run);
 
-	run->agg.out_states = gpucol_cpu_alloc(run, sizeof(GpucolAggState) * BATCH *
+	run->agg.batch = (uint32_t) batch;
+	run->agg.out_states = gpucol_cpu_alloc(run, sizeof(GpucolAggState) * batch *
 										   (run->program->naggs + 1u));
 	run->out.columns = gpucol_cpu_alloc0(run, sizeof(GpucolResultColumn) * (nkeys + 1));
 	run->out.values = gpucol_cpu_alloc0(run, sizeof(void *) * (nkeys + 1));
@@ -237,8 +258,8 @@ init_output(GpucolRun *run)
 		return GPUCOL_OUT_OF_MEMORY;
 	for (size_t k = 0; k < nkeys; k++)
 	{
-		run->out.values[k] = gpucol_cpu_alloc(run, sizeof(__int128) * BATCH);
-		run->out.nulls[k] = gpucol_cpu_alloc(run, BATCH);
+		run->out.values[k] = gpucol_cpu_alloc(run, sizeof(__int128) * batch);
+		run->out.nulls[k] = gpucol_cpu_alloc(run, batch);
 		if (run->out.values[k] == NULL || run->out.nulls[k] == NULL)
 			return GPUCOL_OUT_OF_MEMORY;
 	}
@@ -366,40 +387,97 @@ deliver_state(const GpucolAgg *agg, const GpucolCpuAggMap *map,
 	return GPUCOL_OK;
 }
 
-/* Key columns of groups [first, first + n). */
+/* States of groups [first, end) of the batch that begins with group `base`. */
+static GpucolStatus
+deliver_states(GpucolRun *run, const GpucolCpuGroups *groups, uint32_t base, uint32_t first, uint32_t end)
+{
+	uint32_t	naggs = run->program->naggs;
+	GpucolStatus status = GPUCOL_OK;
+
+	for (uint32_t g = first; g < end; g++)
+		for (uint32_t a = 0; a < naggs && status == GPUCOL_OK; a++)
+			status = deliver_state(&run->code.aggs[a], &run->agg.maps[a], groups->states +
+								   (size_t) (base + g) * run->agg.group_words,
+								   &run->agg.out_states[(size_t) g * naggs + a]);
+	return status;
+}
+
+/* Their keys. */
 static void
-deliver_keys(GpucolRun *run, const GpucolCpuGroups *groups, uint32_t first, uint32_t n)
+deliver_keys(GpucolRun *run, const GpucolCpuGroups *groups, uint32_t base, uint32_t first, uint32_t end)
 {
 	uint32_t	word = 1;
 
 	for (int k = 0; k < run->program->nkeys; k++)
 	{
-		GpucolResultColumn *column = &run->out.columns[k];
+		GpucolClass cls = run->code.classes[run->code.keys[k]];
 		void	   *values = run->out.values[k];
 
-		column->cls = run->code.classes[run->code.keys[k]];
-		column->nulls = run->out.nulls[k];
-		for (uint32_t g = 0; g < n; g++)
+		for (uint32_t g = first; g < end; g++)
 		{
-			const uint64_t *key = groups->keys + (size_t) (first + g) * run->agg.group_words;
+			const uint64_t *key = groups->keys + (size_t) (base + g) * run->agg.group_words;
 			bool		isnull = key[0] >> k & 1;
 
 			run->out.nulls[k][g] = isnull;
-			if (column->cls == GPUCOL_CLASS_D)
+			if (cls == GPUCOL_CLASS_D)
 				((__int128 *) values)[g] = gpucol_cpu_get128(key + word);
-			else if (column->cls != GPUCOL_CLASS_S)
+			else if (cls != GPUCOL_CLASS_S)
 				((uint64_t *) values)[g] = key[word];
 			else if (isnull)
 				((GpucolBytes *) values)[g] = (GpucolBytes) {"", 0};
 			else
 				((GpucolBytes *) values)[g] = *gpucol_cpu_string(run, key[word]);
 		}
-		column->i = values;
-		column->d = values;
-		column->f = values;
-		column->s = values;
-		word += column->cls == GPUCOL_CLASS_D ? 2 : 1;
+		word += cls == GPUCOL_CLASS_D ? 2 : 1;
 	}
+}
+
+/* A batch that threads deliver. */
+typedef struct Delivery
+{
+	GpucolRun  *run;
+	const GpucolCpuGroups *groups;
+	uint32_t	base;			/* its first group */
+	uint32_t	n;
+} Delivery;
+
+/* Thread `index` delivers its part. */
+static void
+deliver_part(void *arg, int index)
+{
+	const Delivery *delivery = arg;
+	GpucolRun  *run = delivery->run;
+	uint32_t	first = (uint32_t) ((uint64_t) delivery->n * (uint32_t) index / (uint32_t) run->nworkers);
+	uint32_t	end = (uint32_t) ((uint64_t) delivery->n * ((uint32_t) index + 1) / (uint32_t) run->nworkers);
+
+	run->workers[index].status = deliver_states(run, delivery->groups, delivery->base, first, end);
+	deliver_keys(run, delivery->groups, delivery->base, first, end);
+}
+
+/* Deliver groups [base, base + n). */
+static GpucolStatus
+deliver(GpucolRun *run, const GpucolCpuGroups *groups, uint32_t base, uint32_t n)
+{
+	Delivery	delivery = {run, groups, base, n};
+
+	for (int k = 0; k < run->program->nkeys; k++)
+	{
+		GpucolResultColumn *column = &run->out.columns[k];
+
+		column->cls = run->code.classes[run->code.keys[k]];
+		column->nulls = run->out.nulls[k];
+		column->i = run->out.values[k];
+		column->d = run->out.values[k];
+		column->f = run->out.values[k];
+		column->s = run->out.values[k];
+	}
+	if (n > BATCH)
+	{
+		gpucol_pool_run(run->nworkers, deliver_part, &delivery);
+		return gpucol_cpu_workers_status(run);
+	}
+	deliver_keys(run, groups, base, 0, n);
+	return deliver_states(run, groups, base, 0, n);
 }
 
 /* Aggregate everything on the first call, then deliver. */
@@ -407,7 +485,6 @@ GpucolStatus
 gpucol_cpu_agg_next(GpucolRun *run, GpucolResult *out)
 {
 	const GpucolCpuGroups *groups;
-	uint32_t	naggs = run->program->naggs;
 	uint32_t	n;
 	GpucolStatus status;
 
@@ -443,18 +520,11 @@ gpucol_cpu_agg_next(GpucolRun *run, GpucolResult *out)
 		return GPUCOL_END;
 	groups = run->agg.parts[run->agg.next_part];
 	n = groups->n - run->agg.next_group;
-	if (n > BATCH)
-		n = BATCH;
-	for (uint32_t g = 0; g < n; g++)
-		for (uint32_t a = 0; a < naggs; a++)
-		{
-			status = deliver_state(&run->code.aggs[a], &run->agg.maps[a], groups->states +
-								   (size_t) (run->agg.next_group + g) * run->agg.group_words,
-								   &run->agg.out_states[g * naggs + a]);
-			if (status != GPUCOL_OK)
-				return status;
-		}
-	deliver_keys(run, groups, run->agg.next_group, n);
+	if (n > run->agg.batch)
+		n = run->agg.batch;
+	status = deliver(run, groups, run->agg.next_group, n);
+	if (status != GPUCOL_OK)
+		return status;
 	run->agg.next_group += n;
 	out->nrows = n;
 	out->columns = run->out.columns;

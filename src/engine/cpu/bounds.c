@@ -66,21 +66,38 @@ delta_extremes(const int64_t *values, uint32_t n, int64_t *lo, int64_t *hi)
 	*hi = greatest;
 }
 
-/* Bounds of a column of int64 values: of its chunk, or of the delta batch. */
+/* Bounds of a column in n delta batches. */
 static void
-bound_column(const GpucolRun *run, int c, const GpucolDelta *delta, GpucolCpuBounds *b)
+bound_deltas(const GpucolDelta *deltas, uint32_t n, int c, GpucolCpuBounds *b)
+{
+	for (uint32_t i = 0; i < n; i++)
+	{
+		const GpucolDeltaColumn *column = &deltas[i].columns[c];
+		int64_t		lo;
+		int64_t		hi;
+
+		b->nullable |= column->nulls != NULL;
+		b->known &= column->highs == NULL;
+		if (column->values == NULL)
+			continue;
+		delta_extremes(column->values, deltas[i].nrows, &lo, &hi);
+		b->lo = i == 0 || lo < b->lo ? lo : b->lo;
+		b->hi = i == 0 || hi > b->hi ? hi : b->hi;
+	}
+}
+
+/* Bounds of a column of int64 values: of its chunk, or of delta batches. */
+static void
+bound_column(const GpucolRun *run, int c, const GpucolDelta *deltas, uint32_t n, GpucolCpuBounds *b)
 {
 	const GpucolChunkDesc *desc = run->input.cols[c].desc;
 
 	b->known = true;
 	b->lo = INT64_MIN;
 	b->hi = INT64_MAX;
-	if (delta != NULL)
+	if (deltas != NULL)
 	{
-		b->nullable = delta->columns[c].nulls != NULL;
-		b->known = delta->columns[c].highs == NULL;
-		if (delta->columns[c].values != NULL)
-			delta_extremes(delta->columns[c].values, delta->nrows, &b->lo, &b->hi);
+		bound_deltas(deltas, n, c, b);
 		return;
 	}
 	b->nullable = (desc->flags & (GPUCOL_CHUNK_HAS_NULLS | GPUCOL_CHUNK_ALL_NULL)) != 0;
@@ -386,7 +403,7 @@ bound_instr(const GpucolRun *run, const GpucolInstr *instr, GpucolCpuBounds *out
 }
 
 void
-gpucol_cpu_bounds_find(GpucolRun *run, const GpucolDelta *delta)
+gpucol_cpu_bounds_find(GpucolRun *run, const GpucolDelta *deltas, uint32_t n)
 {
 	for (int i = 0; i < run->program->ninstrs; i++)
 	{
@@ -396,7 +413,7 @@ gpucol_cpu_bounds_find(GpucolRun *run, const GpucolDelta *delta)
 		memset(b, 0, sizeof(*b));
 		if (instr->op <= GPUCOL_OP_LOAD_S && instr->aux < run->program->ncolumns)
 		{
-			bound_column(run, instr->aux, delta, b);
+			bound_column(run, instr->aux, deltas, n, b);
 			b->known = is_bounded(run->code.classes[instr->dst]);
 			if (run->code.classes[instr->dst] == GPUCOL_CLASS_B)
 			{

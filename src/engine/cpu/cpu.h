@@ -476,7 +476,8 @@ typedef struct GpucolCpuInput
 	uint8_t    *dead;			/* by vector: excluded by zone maps */
 	size_t		dead_size;
 
-	GpucolDelta delta;			/* current batch */
+	GpucolDelta delta;			/* current batch, */
+	GpucolDelta *deltas;		/* or those of a window; NULL: there have been none */
 	uint64_t	delta_batches;
 	bool		delta_done;
 } GpucolCpuInput;
@@ -557,6 +558,8 @@ typedef struct GpucolCpuAggregation
 	int			next_part;		/* to deliver: table, */
 	uint32_t	next_group;		/* and group of it */
 	GpucolAggState *out_states;
+	bool		large_batches;	/* as the host wants them */
+	uint32_t	batch;			/* groups delivered at a time */
 } GpucolCpuAggregation;
 
 /* Rows of a SCAN on their way out (engine/cpu/scan.c); the arrays serve groups, too. */
@@ -805,8 +808,8 @@ gpucol_cpu_is_shifted(const GpucolRun *run, uint16_t reg)
 	return run->digest.shifted != NULL && run->digest.shifted[reg].can && run->digest.bounds[reg].safe;
 }
 
-/* engine/cpu/bounds.c: bound the registers in the segment at hand, or in a delta batch. */
-extern void gpucol_cpu_bounds_find(GpucolRun *run, const GpucolDelta *delta);
+/* engine/cpu/bounds.c: bound the registers in the segment at hand (NULL), or in n delta batches. */
+extern void gpucol_cpu_bounds_find(GpucolRun *run, const GpucolDelta *deltas, uint32_t n);
 
 /*
  * List the places of the selected rows where a bool register is true, in a list with

@@ -235,6 +235,7 @@ cpu_start(const GpucolProgram *program, GpucolSource *source, const GpucolHost *
 	run->out.checked = options->checked;
 	run->input.look_ahead = options->look_ahead;
 	run->agg.first = options->first;
+	run->agg.large_batches = options->large_batches;
 	run->out.top = options->top;
 	run->out.take = options->take;
 	run->out.take_arg = options->take_arg;

@@ -188,7 +188,7 @@ load_segment(GpucolRun *run, bool *never)
 	if (status == GPUCOL_OK)
 		status = plan_tests(run, never);
 	if (status == GPUCOL_OK && !*never)
-		gpucol_cpu_bounds_find(run, NULL);
+		gpucol_cpu_bounds_find(run, NULL, 0);
 	if (status == GPUCOL_OK && !*never)
 		gpucol_cpu_final_open(run);
 	if (status == GPUCOL_OK && !*never && run->program->kind == GPUCOL_PROGRAM_AGG &&
@@ -534,7 +534,8 @@ next_vector(GpucolCpuWorker *worker)
 static void
 end_vector(GpucolCpuWorker *worker)
 {
-	if (worker->run->agg.final != NULL && worker->status == GPUCOL_OK && !is_paused(worker))
+	if (worker->run->agg.final != NULL && !worker->run->input.segments_done && worker->status == GPUCOL_OK &&
+		!is_paused(worker))
 		worker->status = gpucol_cpu_final_close(worker);
 }
 
@@ -646,6 +647,15 @@ work_through(GpucolRun *run, uint32_t first, uint32_t n)
 	return status == GPUCOL_OK ? gpucol_cpu_extreme_drain(run, NULL) : status;
 }
 
+/* Have a window of a SCAN grow. */
+static void
+grow_scan(GpucolRun *run)
+{
+	if (run->window.scan < run->window.scan_most)
+		run->window.scan = 2 * run->window.scan < run->window.scan_most ?
+			2 * run->window.scan : run->window.scan_most;
+}
+
 /* The next window of the current segment; GPUCOL_END at its end. */
 static GpucolStatus
 do_window(GpucolRun *run)
@@ -685,15 +695,55 @@ do_window(GpucolRun *run)
 	status = gpucol_cpu_raw_window(run, first, n);
 	if (status == GPUCOL_OK && run->window.nwork > 0)
 		status = work_through(run, first, n);
-	if (status != GPUCOL_OK)
-		return status;
-	if (run->window.scan < run->window.scan_most)
-		run->window.scan = 2 * run->window.scan < run->window.scan_most ?
-			2 * run->window.scan : run->window.scan_most;
+	if (status == GPUCOL_OK)
+		grow_scan(run);
 	return status;
 }
 
-/* The next delta batch. */
+/* May threads share the delta?  Not where something is asked or noted about one batch at a time. */
+static bool
+shares_delta(const GpucolRun *run)
+{
+	return run->source->ops->next_deltas != NULL && run->nworkers > 1 && run->digest.nhosts == 0 &&
+		run->agg.nextremes == 0;
+}
+
+/* The next delta batches, by all threads. */
+static GpucolStatus
+do_deltas(GpucolRun *run)
+{
+	uint32_t	most = run->program->kind == GPUCOL_PROGRAM_SCAN && run->out.take == NULL ?
+		run->window.scan : GPUCOL_CPU_WINDOW;
+	uint32_t	n = 0;
+	GpucolStatus status;
+
+	if (run->input.deltas == NULL)
+		run->input.deltas = gpucol_cpu_alloc0(run, sizeof(GpucolDelta) * GPUCOL_CPU_WINDOW);
+	if (run->input.deltas == NULL)
+		return GPUCOL_OUT_OF_MEMORY;
+	status = run->source->ops->next_deltas(run->source, most, run->input.deltas, &n);
+	run->input.delta_done = status == GPUCOL_END;
+	if (status != GPUCOL_OK)
+		return status;
+	for (uint32_t i = 0; i < n; i++)
+	{
+		GpucolCpuVector *work = &run->window.work[i];
+
+		if (run->input.deltas[i].nrows > GPUCOL_VECTOR_VALUES)
+			return GPUCOL_CORRUPT;
+		*work = (GpucolCpuVector) {.delta = &run->input.deltas[i],.nrows = run->input.deltas[i].nrows,
+			.ordinal = run->input.ordinal++,.output = (int) i};
+		run->stats.delta_rows += work->nrows;
+	}
+	run->input.delta_batches += n;
+	gpucol_cpu_bounds_find(run, run->input.deltas, n);
+	run->window.nwork = n;
+	status = do_work(run);
+	grow_scan(run);
+	return status;
+}
+
+/* The next delta batch, or several. */
 static GpucolStatus
 do_delta(GpucolRun *run)
 {
@@ -702,6 +752,8 @@ do_delta(GpucolRun *run)
 
 	if (run->input.delta_done)
 		return GPUCOL_END;
+	if (shares_delta(run))
+		return do_deltas(run);
 	status = run->source->ops->next_delta(run->source, delta);
 	run->input.delta_done = status == GPUCOL_END;
 	if (status != GPUCOL_OK)
@@ -713,7 +765,7 @@ do_delta(GpucolRun *run)
 		return status;
 	run->stats.delta_rows += delta->nrows;
 	run->input.delta_batches++;
-	gpucol_cpu_bounds_find(run, delta);
+	gpucol_cpu_bounds_find(run, delta, 1);
 	run->window.work[0].delta = delta;
 	run->window.work[0].number = 0;
 	run->window.work[0].nrows = delta->nrows;
@@ -741,6 +793,8 @@ go_on(GpucolRun *run)
 		run->stats.packed_bytes = read;
 		return status;
 	}
+	if (shares_delta(run))
+		return do_work(run);
 	/* a batch is no vector of the window: it is not dealt again */
 	gpucol_cpu_begin_slice(run);
 	status = gpucol_cpu_join_resume(&run->workers[0]);

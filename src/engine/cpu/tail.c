@@ -51,7 +51,7 @@ open_nulls(GpucolRun *run)
 	if (run->join.nulls.columns == NULL && make_nulls(run) != GPUCOL_OK)
 		return GPUCOL_OUT_OF_MEMORY;
 	run->input.delta = run->join.nulls;
-	gpucol_cpu_bounds_find(run, &run->input.delta);
+	gpucol_cpu_bounds_find(run, &run->input.delta, 1);
 	return gpucol_cpu_host_ask_delta(run, &run->input.delta);
 }
 

@@ -1,0 +1,319 @@
+/*-------------------------------------------------------------------------
+ *
+ * batches.c
+ *	  The rows of a plan, from nodes of ours a column at a time.
+ *
+ * A plan is read by batches where it is a node that has them, or one behind Subquery Scans that only
+ * choose among its columns; and so are the members of an Append.  Those nodes are passed
+ * by, but for what they count for EXPLAIN ANALYZE.  All else is asked for tuples.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "executor/executor.h"
+#include "miscadmin.h"
+
+#include "exec/batches.h"
+#include "exec/run.h"
+
+/* The nodes that have batches. */
+static const struct
+{
+	const CustomExecMethods *methods;
+	const GpucolBatchOps *ops;
+}			nodes[] = {
+	{&gpucol_agg_exec_methods, &gpucol_agg_batches},
+};
+
+/* A plan whose rows are those of one node, or tuples. */
+typedef struct Member
+{
+	PlanState  *plan;
+	List	   *passed;			/* nodes between it and */
+	CustomScanState *node;		/* the one that has batches, or NULL */
+	const GpucolBatchOps *ops;
+	int		   *places;			/* the node's column of each of the plan's */
+	bool		tuples;			/* in this scan it has none */
+} Member;
+
+struct GpucolPlanReader
+{
+	PlanState  *plan;
+	PlanState  *append;			/* or NULL: it is the only member itself */
+	int			nmembers;
+	Member	   *members;
+	int			at;
+	GpucolBatch batch;			/* in the plan's columns */
+	GpucolBatch node_batch;
+	TupleTableSlot *slot;		/* or a tuple */
+	bool		unread;
+	bool		ended;			/* a plan that has ended may start over if it is asked */
+};
+
+/* The ops of a node of ours, or NULL. */
+static const GpucolBatchOps *
+find_ops(PlanState *plan)
+{
+	if (!IsA(plan, CustomScanState))
+		return NULL;
+	for (int i = 0; i < (int) lengthof(nodes); i++)
+	{
+		if (((CustomScanState *) plan)->methods == nodes[i].methods)
+			return nodes[i].ops;
+	}
+	return NULL;
+}
+
+/* Where the columns of a target list are, if it only chooses among those of the node below. */
+static bool
+find_places(List *tlist, Index varno, const int *below, int nbelow, int *places)
+{
+	ListCell   *lc;
+
+	foreach(lc, tlist)
+	{
+		Var		   *var = (Var *) lfirst_node(TargetEntry, lc)->expr;
+
+		if (!IsA(var, Var) || var->varno != (int) varno || var->varattno <= 0 || var->varattno > nbelow)
+			return false;
+		places[foreach_current_index(lc)] = below == NULL ? var->varattno - 1 : below[var->varattno - 1];
+	}
+	return true;
+}
+
+/* Look for the node whose rows a plan has. */
+static void
+find_node(Member *member, PlanState *plan)
+{
+	List	   *passed = NIL;
+	int		   *places = NULL;
+	int			n;
+	ListCell   *lc;
+
+	member->plan = plan;
+	while (IsA(plan, SubqueryScanState) && plan->qual == NULL)
+	{
+		passed = lcons(plan, passed);
+		plan = ((SubqueryScanState *) plan)->subplan;
+	}
+	member->ops = find_ops(plan);
+	if (member->ops == NULL || plan->state->es_epq_active != NULL)
+		return;
+	n = list_length(plan->plan->targetlist);
+	places = palloc(Max(n, 1) * sizeof(int));
+	for (int i = 0; i < n; i++)
+		places[i] = i;
+	foreach(lc, passed)
+	{
+		Plan	   *above = ((PlanState *) lfirst(lc))->plan;
+		int		   *chosen = palloc(Max(list_length(above->targetlist), 1) * sizeof(int));
+
+		if (!find_places(above->targetlist, ((SubqueryScan *) above)->scan.scanrelid, places, n, chosen))
+			return;
+		places = chosen;
+		n = list_length(above->targetlist);
+	}
+	member->places = places;
+	member->passed = passed;
+	member->node = (CustomScanState *) plan;
+}
+
+/* Are the rows of an Append those of its members, one after the other? */
+static bool
+is_plain_append(PlanState *plan)
+{
+	AppendState *append = (AppendState *) plan;
+
+	return IsA(plan, AppendState) && append->as_nasyncplans == 0 && append->as_prune_state == NULL &&
+		!plan->plan->parallel_aware && plan->state->es_epq_active == NULL;
+}
+
+/* What the rows come from. */
+static void
+find_members(GpucolPlanReader *reader)
+{
+	AppendState *append = (AppendState *) reader->plan;
+	bool		any = false;
+
+	if (is_plain_append(reader->plan))
+	{
+		reader->append = reader->plan;
+		reader->nmembers = append->as_nplans;
+		reader->members = palloc0(Max(reader->nmembers, 1) * sizeof(Member));
+		for (int i = 0; i < reader->nmembers; i++)
+		{
+			find_node(&reader->members[i], append->appendplans[i]);
+			any |= reader->members[i].node != NULL;
+		}
+		if (any)
+			return;
+		reader->append = NULL;
+	}
+	reader->nmembers = 1;
+	reader->members = palloc0(sizeof(Member));
+	find_node(&reader->members[0], reader->plan);
+}
+
+bool
+gpucol_plan_reader_has_batches(PlanState *plan)
+{
+	GpucolPlanReader reader = {.plan = plan};
+
+	find_members(&reader);
+	for (int i = 0; i < reader.nmembers; i++)
+	{
+		if (reader.members[i].node != NULL)
+			return true;
+	}
+	return false;
+}
+
+/* Have a plan deliver its rows from the first. */
+static void
+rescan_plan(PlanState *plan)
+{
+	MemoryContext old = MemoryContextSwitchTo(plan->state->es_query_cxt);
+
+	ExecReScan(plan);
+	MemoryContextSwitchTo(old);
+}
+
+void
+gpucol_plan_reader_rescan(GpucolPlanReader *reader)
+{
+	rescan_plan(reader->plan);
+	for (int i = 0; i < reader->nmembers; i++)
+	{
+		Member	   *member = &reader->members[i];
+
+		member->tuples = member->node == NULL || !member->ops->offer(member->node);
+	}
+	reader->at = 0;
+	reader->unread = reader->ended = false;
+	reader->slot = NULL;
+}
+
+GpucolPlanReader *
+gpucol_plan_reader_open(PlanState *plan)
+{
+	GpucolPlanReader *reader = palloc0(sizeof(GpucolPlanReader));
+	int			most = 1;
+
+	reader->plan = plan;
+	find_members(reader);
+	for (int i = 0; i < reader->nmembers; i++)
+	{
+		if (reader->members[i].node != NULL)
+			most = Max(most, list_length(reader->members[i].node->ss.ps.plan->targetlist));
+	}
+	gpucol_batch_init(&reader->batch, list_length(plan->plan->targetlist));
+	gpucol_batch_init(&reader->node_batch, most);
+	gpucol_plan_reader_rescan(reader);
+	return reader;
+}
+
+/* A node's own start, and its end with so many rows. */
+static void
+start_node(PlanState *plan)
+{
+	if (plan->chgParam != NULL)
+		ExecReScan(plan);
+	if (plan->instrument != NULL)
+		InstrStartNode(plan->instrument);
+}
+
+static void
+stop_node(PlanState *plan, uint32 nrows)
+{
+	if (plan->instrument != NULL)
+		InstrStopNode(plan->instrument, nrows);
+}
+
+/* The next batch of a member. */
+static GpucolStatus
+next_batch(GpucolPlanReader *reader, Member *member)
+{
+	GpucolBatch *from = &reader->node_batch;
+	GpucolBatch *to = &reader->batch;
+	GpucolStatus status;
+	ListCell   *lc;
+
+	for (int i = list_length(member->passed); i-- > 0;)
+		start_node(list_nth(member->passed, i));
+	start_node(&member->node->ss.ps);
+	from->nrows = 0;
+	status = member->ops->next(member->node, from);
+	stop_node(&member->node->ss.ps, from->nrows);
+	foreach(lc, member->passed)
+		stop_node(lfirst(lc), from->nrows);
+	to->nrows = from->nrows;
+	for (int i = 0; i < to->ncolumns && status == GPUCOL_OK; i++)
+	{
+		to->outputs[i] = from->outputs[member->places[i]];
+		to->columns[i] = from->columns[member->places[i]];
+	}
+	return status;
+}
+
+/* The next rows of a member; false behind the last. */
+static bool
+next_of(GpucolPlanReader *reader, Member *member)
+{
+	GpucolStatus status = GPUCOL_UNSUPPORTED;
+
+	reader->batch.nrows = 0;
+	reader->slot = NULL;
+	while (!member->tuples)
+	{
+		CHECK_FOR_INTERRUPTS();
+		status = next_batch(reader, member);
+		member->tuples = status == GPUCOL_UNSUPPORTED;
+		if (status == GPUCOL_END)
+			return false;
+		if (status == GPUCOL_OK && reader->batch.nrows > 0)
+			return true;
+	}
+	reader->slot = ExecProcNode(member->plan);
+	if (TupIsNull(reader->slot))
+		reader->slot = NULL;
+	return reader->slot != NULL;
+}
+
+/* The same of all members. */
+static bool
+next_rows(GpucolPlanReader *reader)
+{
+	bool		found = false;
+
+	if (reader->append != NULL)
+		start_node(reader->append);
+	while (reader->at < reader->nmembers && !(found = next_of(reader, &reader->members[reader->at])))
+		reader->at++;
+	if (reader->append != NULL)
+		stop_node(reader->append, !found ? 0 : reader->slot != NULL ? 1 : reader->batch.nrows);
+	return found;
+}
+
+bool
+gpucol_plan_reader_next(GpucolPlanReader *reader, const GpucolBatch **batch, TupleTableSlot **slot)
+{
+	if (!reader->unread && !reader->ended)
+	{
+		/* what a plan keeps from row to row has to be of its query */
+		MemoryContext old = MemoryContextSwitchTo(reader->plan->state->es_query_cxt);
+
+		reader->ended = !next_rows(reader);
+		MemoryContextSwitchTo(old);
+	}
+	reader->unread = false;
+	*slot = reader->slot;
+	*batch = reader->slot == NULL ? &reader->batch : NULL;
+	return !reader->ended;
+}
+
+void
+gpucol_plan_reader_unread(GpucolPlanReader *reader)
+{
+	reader->unread = true;
+}

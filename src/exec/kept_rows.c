@@ -1,0 +1,192 @@
+/*-------------------------------------------------------------------------
+ *
+ * kept_rows.c
+ *	  Rows of a plan that are kept to be read again.
+ *
+ * A batch is kept as one piece of memory (batch_values.c); those beyond work_mem go into a
+ * temporary file, each behind its length.  Tuples are a tuplestore's.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "executor/executor.h"
+#include "miscadmin.h"
+#include "storage/buffile.h"
+#include "utils/tuplestore.h"
+
+#include "exec/kept_rows.h"
+#include "exec/plan_rows.h"
+
+struct GpucolKeptRows
+{
+	TupleDesc	desc;
+	MemoryContext context;		/* of the batches */
+	List	   *batches;		/* of char *: in memory, */
+	Size		nbytes;			/* so many bytes, */
+	BufFile    *file;			/* then those in a file, or NULL, */
+	uint64		nfile;			/* so many, */
+	Tuplestorestate *store;		/* and tuples, or NULL */
+
+	/* reading */
+	int			at;				/* in the list */
+	uint64		file_at;		/* and in the file */
+	char	   *buffer;			/* the file's batch */
+	Size		buffer_size;
+	GpucolBatch batch;
+	TupleTableSlot *slot;
+};
+
+GpucolKeptRows *
+gpucol_kept_rows_begin(TupleDesc desc)
+{
+	GpucolKeptRows *kept = palloc0(sizeof(GpucolKeptRows));
+
+	kept->desc = desc;
+	kept->context = AllocSetContextCreate(CurrentMemoryContext, "gpucol kept rows", ALLOCSET_DEFAULT_SIZES);
+	gpucol_batch_init(&kept->batch, desc->natts);
+	for (int i = 0; i < desc->natts; i++)
+	{
+		Form_pg_attribute att = TupleDescAttr(desc, i);
+
+		gpucol_typemap_init(&kept->batch.outputs[i].map, att->atttypid, att->atttypmod, att->attcollation);
+	}
+	return kept;
+}
+
+TupleDesc
+gpucol_kept_rows_desc(const GpucolKeptRows *kept)
+{
+	return kept->desc;
+}
+
+/* Memory for a batch of the file. */
+static char *
+file_buffer(GpucolKeptRows *kept, Size size)
+{
+	if (size > kept->buffer_size)
+	{
+		if (kept->buffer != NULL)
+			pfree(kept->buffer);
+		kept->buffer = MemoryContextAllocHuge(kept->context, size);
+		kept->buffer_size = size;
+	}
+	return kept->buffer;
+}
+
+void
+gpucol_kept_rows_add(GpucolKeptRows *kept, const GpucolBatch *batch)
+{
+	MemoryContext old = MemoryContextSwitchTo(kept->context);
+	Size		size = gpucol_batch_packed_size(batch);
+
+	if (kept->file == NULL && kept->nbytes + size <= (Size) work_mem * 1024)
+	{
+		char	   *piece = MemoryContextAllocHuge(kept->context, size + 15);
+
+		piece = (char *) TYPEALIGN(16, piece);
+		gpucol_batch_pack(batch, piece);
+		kept->batches = lappend(kept->batches, piece);
+		kept->nbytes += size;
+	}
+	else
+	{
+		char	   *piece = file_buffer(kept, size + 16);
+
+		if (kept->file == NULL)
+		{
+			MemoryContextSwitchTo(GetMemoryChunkContext(kept));
+			kept->file = BufFileCreateTemp(false);
+		}
+		piece = (char *) TYPEALIGN(16, piece);
+		gpucol_batch_pack(batch, piece);
+		BufFileWrite(kept->file, &size, sizeof(size));
+		BufFileWrite(kept->file, piece, size);
+		kept->nfile++;
+	}
+	MemoryContextSwitchTo(old);
+}
+
+void
+gpucol_kept_rows_add_tuple(GpucolKeptRows *kept, TupleTableSlot *slot)
+{
+	if (kept->store == NULL)
+	{
+		MemoryContext old = MemoryContextSwitchTo(GetMemoryChunkContext(kept));
+
+		kept->store = tuplestore_begin_heap(false, false, work_mem);
+		tuplestore_set_eflags(kept->store, EXEC_FLAG_REWIND);
+		kept->slot = MakeSingleTupleTableSlot(kept->desc, &TTSOpsMinimalTuple);
+		MemoryContextSwitchTo(old);
+	}
+	tuplestore_puttupleslot(kept->store, slot);
+}
+
+void
+gpucol_kept_rows_rescan(GpucolKeptRows *kept)
+{
+	kept->at = 0;
+	kept->file_at = 0;
+	if (kept->store != NULL)
+		tuplestore_rescan(kept->store);
+}
+
+/* Read from the file what is there. */
+static void
+read_exactly(BufFile *file, void *to, Size size)
+{
+	if (BufFileRead(file, to, size) != size)
+		ereport(ERROR, (errcode_for_file_access(), errmsg("could not read from temporary file")));
+}
+
+/* The next batch of the file. */
+static char *
+read_batch(GpucolKeptRows *kept)
+{
+	Size		size;
+	char	   *piece;
+
+	if (kept->file_at++ == 0 && BufFileSeek(kept->file, 0, 0, SEEK_SET) != 0)
+		ereport(ERROR, (errcode_for_file_access(), errmsg("could not rewind temporary file")));
+	read_exactly(kept->file, &size, sizeof(size));
+	piece = (char *) TYPEALIGN(16, file_buffer(kept, size + 16));
+	read_exactly(kept->file, piece, size);
+	return piece;
+}
+
+bool
+gpucol_kept_rows_next(GpucolKeptRows *kept, const GpucolBatch **batch, TupleTableSlot **slot)
+{
+	char	   *piece = NULL;
+
+	if (kept->at < list_length(kept->batches))
+		piece = list_nth(kept->batches, kept->at++);
+	else if (kept->file_at < kept->nfile)
+		piece = read_batch(kept);
+	*batch = NULL;
+	*slot = NULL;
+	if (piece != NULL)
+	{
+		gpucol_batch_unpack(piece, &kept->batch);
+		*batch = &kept->batch;
+		return true;
+	}
+	if (kept->store == NULL || !gpucol_plan_rows_stored(kept->store, kept->slot))
+		return false;
+	*slot = kept->slot;
+	return true;
+}
+
+void
+gpucol_kept_rows_end(GpucolKeptRows *kept)
+{
+	if (kept->file != NULL)
+		BufFileClose(kept->file);
+	if (kept->store != NULL)
+	{
+		ExecDropSingleTupleTableSlot(kept->slot);
+		tuplestore_end(kept->store);
+	}
+	MemoryContextDelete(kept->context);
+	pfree(kept);
+}
