@@ -30,7 +30,8 @@
 #define HUGE_PAGE ((size_t) 2 * 1024 * 1024)
 #define HUGE_BLOCK (2 * HUGE_PAGE)	/* blocks in huge pages, at least, */
 #define MAPPED_BLOCK (16 * HUGE_PAGE)	/* and those that are mapped here */
-#define KEPT_BYTES	(8 * MAPPED_BLOCK)	/* that malloc keeps at its end at most */
+#define KEPT_BYTES	(2 * MAPPED_BLOCK)	/* that malloc keeps at its end at most, for each thread, */
+#define KEPT_THREADS 8			/* of so many */
 
 typedef union Block
 {
@@ -60,6 +61,14 @@ keep_freed(void)
 		(void) mallopt(M_TRIM_THRESHOLD, (int) KEPT_BYTES);
 	}
 	done = true;
+#endif
+}
+
+void
+gpucol_owned_keep(int nthreads)
+{
+#ifdef __GLIBC__
+	(void) mallopt(M_TRIM_THRESHOLD, (int) (KEPT_BYTES * (nthreads < KEPT_THREADS ? nthreads : KEPT_THREADS)));
 #endif
 }
 

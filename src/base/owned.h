@@ -25,6 +25,9 @@ typedef struct GpucolOwned
 
 extern void gpucol_owned_open(GpucolOwned *owned, GpucolBudget *budget);
 
+/* So many threads take blocks from now on: so much of what they free is kept for them. */
+extern void gpucol_owned_keep(int nthreads);
+
 /* Aligned to 128 bytes, uninitialised; NULL beyond the limit. */
 extern void *gpucol_owned_alloc(GpucolOwned *owned, size_t size);
 extern void *gpucol_owned_alloc_zeroed(GpucolOwned *owned, size_t size);

@@ -21,6 +21,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/owned.h"
 #include "base/thread.h"
 
 /* A call: its number, how many shares it has, and the next of them to claim. */
@@ -150,8 +151,12 @@ thread_main(void *arg)
 static int
 grow(int n)
 {
+	int			before = pool.alive;
+
 	while (pool.alive < n && gpucol_thread_start(NULL, thread_main, NULL))
 		pool.alive++;
+	if (pool.alive > before)
+		gpucol_owned_keep(pool.alive + 1);
 	return pool.alive < n ? pool.alive : n;
 }
 
