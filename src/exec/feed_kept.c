@@ -29,6 +29,7 @@
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
 
+#include "columnar/collation.h"
 #include "exec/feed_order.h"
 #include "exec/feeder.h"
 #include "exec/image.h"
@@ -117,6 +118,8 @@ gpucol_kept_init(GpucolFeeder *f)
 	f->ndistinct = agg->aggdistinct != NIL ? f->nsort : 0;
 	f->seeking = f->ndistinct > 0;
 	f->hashed = f->ndistinct == 1 && find_hash(f, linitial(clauses));
+	f->by_function = f->hashed &&
+		!gpucol_equal_by_bytes(exprType((Node *) linitial_node(TargetEntry, agg->args)->expr), f->sorts[0].ssup_collation);
 	f->call.brief = !f->hashed;
 }
 
@@ -213,7 +216,7 @@ hash_image(GpucolFeeder *f, uint32 row)
 	uint64		hash = 0;
 	int			only = f->sort_args[0];
 
-	if (f->hashed)
+	if (f->by_function)
 		return gpucol_hash_mix(hash, f->kept.isnull[only][row] ? UINT64_MAX :
 							   DatumGetUInt32(FunctionCall1Coll(&f->hash, f->sorts[0].ssup_collation,
 																f->kept.values[only][row])));
@@ -230,7 +233,7 @@ hash_image(GpucolFeeder *f, uint32 row)
 static bool
 same_image(GpucolFeeder *f, uint32 x, uint32 y)
 {
-	if (f->hashed)
+	if (f->by_function)
 		return equal_rows(f, x, y);
 	for (int i = 0; i < f->ndistinct; i++)
 	{

@@ -68,7 +68,8 @@ typedef struct GpucolFeeder
 	int			ndistinct;		/* the first sort arguments, */
 	FmgrInfo   *equal;			/* by their equality */
 	bool		hashed;			/* one argument, of an aggregate to which order is nothing: */
-	FmgrInfo	hash;			/* by the hash that belongs to the equality */
+	FmgrInfo	hash;			/* by the hash that belongs to the equality, */
+	bool		by_function;	/* if equal values may differ in their bytes */
 	bool		counted;		/* a mode or percentile_disc, sorted by its one argument */
 	bool		seeking;		/* repeated rows, as they come */
 
