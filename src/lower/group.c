@@ -491,6 +491,7 @@ gpucol_lower_grouping(GpucolLower *l, List *keys, List *aggs, List *tests,
 	{
 		/* perhaps once more, now that how fine the groups are is known */
 		gpucol_lower_restore(l, &start);
+		memset(plan->finals, 0, sizeof(GpucolFinal) * Max(plan->naggs, 1));
 		plan->nbase = plan->nhost = 0;
 		plan->again = false;
 		l->parts = !l->no_extremes;

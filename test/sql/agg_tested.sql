@@ -96,6 +96,9 @@ SELECT d FROM unnest(ARRAY['64MB', '1MB']) memory, set_config('gpucol.memory_lim
 	'SELECT count(*) FILTER (WHERE to_char(ts, ''DD'') = ''07''), count(*) FILTER (WHERE md5(t) < ''8''), sum(k) FILTER (WHERE n::text LIKE ''%3'') FROM repeated'
 ]) q, differ(q) d WHERE d IS NOT NULL;
 RESET gpucol.memory_limit;
+-- keys and arguments are lowered once more, when it is known how fine the groups are: outputs of the first time are no more
+SELECT differ('SELECT date_trunc(''year'', d), id % 7, extract(epoch FROM sum(age((tz - interval ''2 hours''), date_trunc(''day'', timestamptz ''2020-03-29 01:30Z'', ''America/New_York'')))), count(iv), extract(epoch FROM sum(iv))
+	FROM rows_of WHERE date_bin(''15 min'', timestamp ''2020-06-01 12:34:56.7'', timestamp ''2020-01-01'') <> date_trunc(''day'', tz, ''America/New_York'') GROUP BY CUBE (1, 2)');
 RESET search_path;
 DROP SCHEMA agg_tested CASCADE;
 DROP ROLE agg_tested_reader;
