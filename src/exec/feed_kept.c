@@ -119,7 +119,8 @@ gpucol_kept_init(GpucolFeeder *f)
 	f->seeking = f->ndistinct > 0;
 	f->hashed = f->ndistinct == 1 && find_hash(f, linitial(clauses));
 	f->by_function = f->hashed &&
-		!gpucol_equal_by_bytes(exprType((Node *) linitial_node(TargetEntry, agg->args)->expr), f->sorts[0].ssup_collation);
+		!gpucol_equal_by_bytes(exprType((Node *) linitial_node(TargetEntry, agg->args)->expr),
+							   f->sorts[0].ssup_collation);
 	f->call.brief = !f->hashed;
 }
 
