@@ -11,6 +11,7 @@
  *-------------------------------------------------------------------------
  */
 #include "engine/cpu/host.h"
+#include "engine/cpu/lookup.h"
 
 #define ASKED	512				/* rows that the host is asked about together */
 #define ENTRIES	4096			/* entries of a dictionary that a thread asks about at a time */
@@ -200,12 +201,15 @@ ask_entries(Asking *asking, uint32_t piece)
 static GpucolStatus
 ask_dictionary(GpucolRun *run, GpucolCpuHostTest *test)
 {
+	const GpucolCpuColumn *column = &run->input.cols[test->column];
 	Asking		asking;
 
+	if (column->ndict > 0 && column->entries[0].data == gpucol_lookup_no_string)
+		return GPUCOL_OK;
 	asking.run = run;
 	asking.test = test;
 	asking.ask = ask_entries;
-	asking.n = run->input.cols[test->column].ndict;
+	asking.n = column->ndict;
 	asking.npieces = (asking.n + ENTRIES - 1) / ENTRIES;
 	return ask_all(&asking);
 }

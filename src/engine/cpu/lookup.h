@@ -35,6 +35,8 @@
 
 #define GPUCOL_LOOKUP_MAX_ROWS	(UINT32_MAX - 16)
 
+extern const char gpucol_lookup_no_string[1];
+
 struct GpucolLookup
 {
 	GpucolBudget budget;

@@ -243,6 +243,9 @@ open_strings(Strings *strings)
 	return strings->given == NULL || strings->first == NULL ? GPUCOL_OUT_OF_MEMORY : make_slots(strings);
 }
 
+/* The only entry of a column without strings: no row has it, and it need not be a value of the column's type. */
+const char	gpucol_lookup_no_string[1] = "";
+
 GpucolStatus
 gpucol_lookup_number_strings(GpucolMaking *making, int c)
 {
@@ -270,7 +273,8 @@ gpucol_lookup_number_strings(GpucolMaking *making, int c)
 	for (int w = 0; w < run->nworkers; w++)
 		making->numbers[w * making->lookup->ncolumns + c] = strings.numbers + strings.starts[w];
 	gpucol_cpu_free(run, strings.starts);
-	if (column->nentries == 0)
-		column->entries[column->nentries++] = (GpucolBytes) {"", 0};
-	return own_bytes(&strings);
+	if (column->nentries > 0)
+		return own_bytes(&strings);
+	column->entries[column->nentries++] = (GpucolBytes) {gpucol_lookup_no_string, 0};
+	return GPUCOL_OK;
 }
