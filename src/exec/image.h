@@ -16,6 +16,7 @@
 #include "fmgr.h"
 #include "utils/datum.h"
 
+#include "compat.h"
 #include "kernel/hash.h"
 
 /* Are the bytes of a value where it points to? */
