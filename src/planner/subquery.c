@@ -833,16 +833,19 @@ typedef struct Way
 	double		cost;			/* of the rows that are asked for */
 } Way;
 
-/* Plan a statement one way; `before` are the reasons noted before. */
+/*
+ * Plan a statement one way by the next planner hook, since other extensions' hooks of paths count on
+ * theirs having been called; `before` are the reasons noted before.
+ */
 static void
-try_way(Way *way, List *before, const char *query_string, int cursor_options,
+try_way(Way *way, planner_hook_type planner, List *before, const char *query_string, int cursor_options,
 		ParamListInfo params)
 {
 	Plan	   *plan;
 	double		part = cursor_options & CURSOR_OPT_FAST_PLAN ? cursor_tuple_fraction : 1.0;
 
 	gpucol_reason_swap(list_copy(before));
-	way->stmt = standard_planner(copyObject(way->parse), query_string, cursor_options, params);
+	way->stmt = planner(copyObject(way->parse), query_string, cursor_options, params);
 	way->reasons = gpucol_reason_swap(NIL);
 	plan = way->stmt->planTree;
 	way->cost = plan->startup_cost + part * (plan->total_cost - plan->startup_cost);
@@ -861,17 +864,16 @@ gpucol_subquery_plan(planner_hook_type planner, Query *parse, const char *query_
 	Way		   *best = &joined;
 	List	   *before;
 
+	if (planner == NULL)
+		planner = standard_planner;
 	if (joined.parse == NULL)
-		return (planner != NULL ? planner : standard_planner) (parse, query_string,
-															   cursor_options, params);
+		return planner(parse, query_string, cursor_options, params);
 	before = gpucol_reason_swap(NIL);
-	try_way(&one_by_one, before, query_string, cursor_options, params);
-	try_way(&joined, before, query_string, cursor_options, params);
+	try_way(&one_by_one, planner, before, query_string, cursor_options, params);
+	try_way(&joined, planner, before, query_string, cursor_options, params);
 	if (one_by_one.cost < joined.cost)
 		best = &one_by_one;
-	gpucol_reason_swap(planner != NULL ? before : best->reasons);
-	if (planner != NULL)
-		best->stmt = planner(best->parse, query_string, cursor_options, params);
+	gpucol_reason_swap(best->reasons);
 	if (best == &one_by_one)
 		gpucol_reason_add(InvalidOid, "subquery",
 						  "executing it for each row is cheaper than computing all its groups");
