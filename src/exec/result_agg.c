@@ -148,7 +148,7 @@ first_digit(__int128 mantissa, int scale, int *digit)
 
 /*
  * A sum divided by a number of rows, as numeric's division does it: rounded to the scale that select_div_scale
- * (numeric.c) chooses.  False where the mantissa may exceed an int128.
+ * (numeric.c) chooses.  False where the mantissa may exceed an int128, or there are more digits than division shows.
  */
 static bool
 divide_sum(__int128 sum, int scale, int64 count, __int128 *mantissa, int *result_scale)
@@ -164,7 +164,7 @@ divide_sum(__int128 sum, int scale, int64 count, __int128 *mantissa, int *result
 	weight -= digit <= count_digit;
 	*result_scale = Max(NUMERIC_SIGNIFICANT_DIGITS - weight * NUMERIC_BASE_DIGITS, scale);
 	*result_scale = Max(*result_scale, 0);
-	if (*result_scale - scale > GPUCOL_INT128_DIGITS - 1 ||
+	if (*result_scale > NUMERIC_MAX_DISPLAY_SCALE || *result_scale - scale > GPUCOL_INT128_DIGITS - 1 ||
 		__builtin_mul_overflow(rest, 2 * gpucol_lower_power10(*result_scale - scale), &rest))
 		return false;
 	rest = (rest / count + 1) / 2;
