@@ -19,11 +19,16 @@ DOCS = os.path.join(HERE, "..", "..", "docs")
 
 # name of the plot, file, heading of the table's section, column, title
 PLOTS = [
-	("comparison-ssb", "2026-11-22-826e33c.txt", "## ssb", "duckdb / gpucol", "SSB: DuckDB's time over gpucol's"),
-	("comparison-tpch", "2026-11-22-826e33c.txt", "## tpch", "duckdb / gpucol", "TPC-H: DuckDB's time over gpucol's"),
-	("comparison-tpch-heap", "2026-11-22-826e33c.txt", "## tpch", "heap / gpucol", "TPC-H: heap's time over gpucol's"),
-	("comparison-hits", "2026-11-23-43bbb83.txt", "## hits", "duckdb / gpucol",
+	("comparison-ssb", "2026-11-25-peers.txt", "## ssb", "duckdb / gpucol", "SSB: DuckDB's time over gpucol's"),
+	("comparison-tpch", "2026-11-25-peers.txt", "## tpch", "duckdb / gpucol", "TPC-H: DuckDB's time over gpucol's"),
+	("comparison-tpch-heap", "2026-11-25-peers.txt", "## tpch", "heap / gpucol", "TPC-H: heap's time over gpucol's"),
+	("comparison-hits", "2026-11-25-hits.txt", "", "after",
 	 "Stand-in of ClickBench: DuckDB's time over gpucol's"),
+	("comparison-tpch-h200", "2026-11-25-h200.txt", "## tpch", "duckdb / cuda", "TPC-H, scale 10, H200: DuckDB's time over gpucol's"),
+	("comparison-citus", "2026-11-25-peers.txt", "## tpch", "citus / gpucol", "TPC-H: Citus columnar's time over gpucol's"),
+	("comparison-pgcolumnar", "2026-11-25-peers.txt", "## tpch", "pgcolumnar / gpucol", "TPC-H: pgColumnar's time over gpucol's"),
+	("comparison-recursion-duckdb", "2026-11-25-recursion.txt", "", "DuckDB / gpucol",
+	 "WITH RECURSIVE: DuckDB's time over gpucol's"),
 	("comparison-recursion", "2026-11-22-c9f4a3e.txt", "", "PostgreSQL / gpucol over heap",
 	 "WITH RECURSIVE: PostgreSQL's time over gpucol's"),
 ]
@@ -48,7 +53,7 @@ def cells(line):
 
 
 def read_table(name, heading, column):
-	"""(name, ratio) of each row of the first table with the column behind a heading."""
+	"""(name, ratio) of each row of the first table with the column behind a heading; a ratio that has none is made of two."""
 	rows = []
 	at = None
 	with open(os.path.join(RESULTS, name), encoding="utf-8") as file:
@@ -61,9 +66,11 @@ def read_table(name, heading, column):
 			continue
 		row = cells(line)
 		if at is None:
-			at = row.index(column) if column in row else None
-		elif not row[0].startswith(("--", "geometric")) and re.fullmatch(r"[0-9.,]+", row[at]):
-			rows.append((row[0], float(row[at].replace(",", ""))))
+			parts = [column] if column in row else column.split(" / ")
+			at = [row.index(part) for part in parts] if all(part in row for part in parts) else None
+		elif not row[0].startswith(("--", "geometric")) and all(re.fullmatch(r"[0-9.,]+", row[i]) for i in at):
+			values = [float(row[i].replace(",", "")) for i in at]
+			rows.append((row[0], values[0] if len(values) == 1 else values[0] / values[1]))
 	return sorted(rows, key=lambda row: row[1])
 
 
