@@ -77,6 +77,19 @@ gpucol_row_batch_start_column(GpucolRowBatch *rows, int c, uint32 n)
 		column->values = palloc0(n * sizeof(int64));
 }
 
+uint32 *
+gpucol_row_batch_null_bits(const uint8 *nulls, uint32 n)
+{
+	uint32	   *bits;
+
+	if (nulls == NULL || memchr(nulls, 1, n) == NULL)
+		return NULL;
+	bits = palloc0(GPUCOL_ROW_BATCH_ROWS / 8);
+	for (uint32 i = 0; i < n; i++)
+		bits[i / 32] |= (uint32) (nulls[i] != 0) << (i % 32);
+	return bits;
+}
+
 void
 gpucol_row_batch_start_values(GpucolRowBatch *rows, int c)
 {

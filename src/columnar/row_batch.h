@@ -57,6 +57,12 @@ extern void gpucol_row_batch_start_values(GpucolRowBatch *rows, int c);
 extern void gpucol_row_batch_start_column(GpucolRowBatch *rows, int c, uint32 n);
 
 /*
+ * Null bytes of at most GPUCOL_ROW_BATCH_ROWS rows as bits, in the current context; NULL if none is
+ * set, or `nulls` is NULL.
+ */
+extern uint32 *gpucol_row_batch_null_bits(const uint8 *nulls, uint32 n);
+
+/*
  * One value that is not NULL.  False where it has no form in its column's kind (NaN in
  * numeric(p,s)).  Bytes are not copied, but where the value was toasted.
  */

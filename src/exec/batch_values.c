@@ -26,20 +26,6 @@ gpucol_batch_init(GpucolBatch *batch, int ncolumns)
  * ------------------------------------------------------------------------
  */
 
-/* Bits of NULLs of n rows; NULL if there is none. */
-static const uint32 *
-null_bits(const uint8 *nulls, uint32 n)
-{
-	uint32	   *bits;
-
-	if (nulls == NULL || memchr(nulls, 1, n) == NULL)
-		return NULL;
-	bits = palloc0(GPUCOL_ROW_BATCH_ROWS / 8);
-	for (uint32 i = 0; i < n; i++)
-		bits[i / 32] |= (uint32) (nulls[i] != 0) << (i % 32);
-	return bits;
-}
-
 /* Words that are an engine's as they are, but 0 for NULL. */
 static int64 *
 word_values(const int64 *from, const uint8 *nulls, uint32 n)
@@ -144,7 +130,7 @@ gpucol_batch_put(const GpucolBatch *batch, int column, uint32 first, uint32 n, G
 	GpucolDeltaColumn *to = &rows->batch[c];
 	GpucolClass cls = output->cls;
 
-	*to = (GpucolDeltaColumn) {.kind = rows->columns[c].kind,.nulls = null_bits(from.nulls, n)};
+	*to = (GpucolDeltaColumn) {.kind = rows->columns[c].kind,.nulls = gpucol_row_batch_null_bits(from.nulls, n)};
 	if (to->nulls == NULL)
 		from.nulls = NULL;
 	if (to->kind == GPUCOL_KIND_INT && (cls == GPUCOL_CLASS_I || cls == GPUCOL_CLASS_B))

@@ -100,20 +100,6 @@ fetch(RecursiveSource *source)
 	return true;
 }
 
-/* Null bytes of n rows as bits; NULL if there are none. */
-static uint32 *
-null_bits(const uint8 *nulls, uint32 n)
-{
-	uint32	   *bits;
-
-	if (nulls == NULL || memchr(nulls, 1, n) == NULL)
-		return NULL;
-	bits = palloc0(GPUCOL_ROW_BATCH_ROWS / 8);
-	for (uint32 i = 0; i < n; i++)
-		bits[i / 32] |= (uint32) (nulls[i] != 0) << (i % 32);
-	return bits;
-}
-
 /* One column of the next n rows. */
 static bool
 fill_column(RecursiveSource *source, int c, uint32 n)
@@ -121,7 +107,7 @@ fill_column(RecursiveSource *source, int c, uint32 n)
 	int			at = source->batch.columns[c].attnum - 1;
 	const int64 *values = (const int64 *) source->rows.columns[at] + source->next;
 	const uint8 *nulls = source->rows.nulls[at];
-	uint32	   *null_values = null_bits(nulls ? nulls + source->next : NULL, n);
+	uint32	   *null_values = gpucol_row_batch_null_bits(nulls ? nulls + source->next : NULL, n);
 	GpucolDeltaColumn *column = &source->batch.batch[c];
 
 	if (source->in_place[c] && null_values == NULL)
