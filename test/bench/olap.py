@@ -159,7 +159,7 @@ def load(benchmark):
         psql(f"CREATE SCHEMA {method}_{benchmark}")
         psql(file(f"{benchmark}_tables"), schema(method, benchmark))
         for table in TABLES[benchmark]:
-            psql(peers.divide(method, table, divisor(method, benchmark, table)), schema(method, benchmark))
+            psql(peers.divide(method, table, divisor_type(method, benchmark, table)), schema(method, benchmark))
     if benchmark in MAKERS:
         if MAKERS[benchmark]() is None:
             return None
@@ -174,9 +174,9 @@ def load(benchmark):
     return folder
 
 
-def divisor(method, benchmark, table):
+def divisor_type(method, benchmark, table):
     """The type of the column that divides a table; "" where none does."""
-    by = peers.PEERS[method].ordered.get(table) if method in peers.PEERS else None
+    by = peers.divisor(method, table)
     return psql(f"SELECT format_type(atttypid, -1) FROM pg_attribute WHERE attname = '{by}' AND attrelid = "
                 f"'{method}_{benchmark}.{table}'::regclass").strip() if by else ""
 

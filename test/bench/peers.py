@@ -35,9 +35,14 @@ def schema(system):
     return system if system in PEERS or system == "heap" else "gpucol"
 
 
+def divisor(system, table):
+    """The column that divides a system's table, None where none does."""
+    return PEERS[system].ordered.get(table) if system in PEERS else None
+
+
 def divide(system, table, kind):
     """The statement that makes an empty table one of a peer's kind, divided by a column of a type; "" = none."""
-    by = PEERS[system].ordered.get(table) if system in PEERS else None
+    by = divisor(system, table)
     if by is None:
         return ""
     interval = "20000" if re.match("int|bigint", kind) else "INTERVAL '2 years'"
@@ -47,13 +52,9 @@ def divide(system, table, kind):
 
 def finish(system, table):
     """The statement that compresses a loaded table; "" = none is needed."""
-    if system not in PEERS or table not in PEERS[system].ordered:
-        return ""
-    return f"SELECT count(compress_chunk(chunk)) FROM show_chunks('{table}') chunk"
+    return f"SELECT count(compress_chunk(chunk)) FROM show_chunks('{table}') chunk" if divisor(system, table) else ""
 
 
 def size(system, table):
     """The expression of a table's bytes."""
-    if system in PEERS and table in PEERS[system].ordered:
-        return f"hypertable_size('{table}')"
-    return f"pg_total_relation_size('{table}')"
+    return f"{'hypertable_size' if divisor(system, table) else 'pg_total_relation_size'}('{table}')"
