@@ -26,23 +26,14 @@ INSERT INTO fact SELECT id + 10000, k, s, b, d, f, t, day, v, even FROM fact WHE
 INSERT INTO h_fact SELECT id + 10000, k, s, b, d, f, t, day, v, even FROM h_fact WHERE id % 83 = 0;
 ANALYZE fact, dim, none, h_fact, h_dim, h_none;
 
--- The rows of a query over gpucol tables that its heap twin does not have, and the
--- other way round; and whether an engine joined.
-CREATE FUNCTION compare(query text) RETURNS text LANGUAGE plpgsql AS $$
-DECLARE
-	twin text := regexp_replace(query, '\m(fact|dim|none)\M', 'h_\1', 'g');
-	rows int;
-	differ int;
-	line text;
-	joined bool := false;
-BEGIN
-	FOR line IN EXECUTE 'EXPLAIN (COSTS OFF) ' || query LOOP
-		joined := joined OR line ~ '^ *Join: ';
-	END LOOP;
-	EXECUTE format('SELECT (SELECT count(*) FROM (%1$s) a), (SELECT count(*) FROM (((%1$s) EXCEPT ALL (%2$s)) '
-		'UNION ALL ((%2$s) EXCEPT ALL (%1$s))) b)', query, twin) INTO rows, differ;
-	RETURN format('%s rows, %s differ%s', rows, differ, CASE WHEN joined THEN ', joined by an engine' ELSE '' END);
-END $$;
+\set tables 'fact|dim|none'
+\set sign '^ *Join: '
+\set said 'joined by an engine'
+\getenv srcdir PG_ABS_SRCDIR
+\set include :srcdir /include/compare.psql
+\set ECHO none
+\i :include
+\set ECHO all
 
 SET gpucol.pushdown = require;
 EXPLAIN (COSTS OFF) SELECT d.w, count(*), sum(f.v) FROM fact f JOIN dim d ON f.k = d.k GROUP BY d.w;

@@ -26,23 +26,14 @@ ANALYZE w, h_w, dim, h_dim;
 CREATE FUNCTION textcat_all(text, text, text) RETURNS text LANGUAGE sql IMMUTABLE AS 'SELECT $1 || coalesce($2, ''-'') || $3';
 CREATE FUNCTION keep_latest(anyelement, anyelement) RETURNS anyelement LANGUAGE sql IMMUTABLE STRICT AS 'SELECT $2';
 
--- The rows of a query that its heap twin does not have, and the other way round; and
--- whether GpucolWindow computed it.
-CREATE FUNCTION compare(query text) RETURNS text LANGUAGE plpgsql AS $$
-DECLARE
-	twin text := regexp_replace(query, '\m(w|dim)\M(?! AS \()', 'h_\1', 'g');
-	rows int;
-	differ int;
-	line text;
-	ours bool := false;
-BEGIN
-	FOR line IN EXECUTE 'EXPLAIN (COSTS OFF) ' || query LOOP
-		ours := ours OR line ~ 'GpucolWindow';
-	END LOOP;
-	EXECUTE format('SELECT (SELECT count(*) FROM (%1$s) a), (SELECT count(*) FROM (((%1$s) EXCEPT ALL (%2$s)) '
-		'UNION ALL ((%2$s) EXCEPT ALL (%1$s))) b)', query, twin) INTO rows, differ;
-	RETURN format('%s rows, %s differ%s', rows, differ, CASE WHEN ours THEN ', GpucolWindow' ELSE '' END);
-END $$;
+\set tables 'w|dim'
+\set sign GpucolWindow
+\set said GpucolWindow
+\getenv srcdir PG_ABS_SRCDIR
+\set include :srcdir /include/compare.psql
+\set ECHO none
+\i :include
+\set ECHO all
 
 SET gpucol.pushdown = require;
 EXPLAIN (COSTS OFF) SELECT id, row_number() OVER (PARTITION BY k ORDER BY v DESC, id) FROM w;

@@ -20,21 +20,14 @@ DELETE FROM h_w WHERE id % 101 = 0;
 INSERT INTO w SELECT id + 10000, v, t || '', long, name, vc, c, b, u FROM w WHERE id % 83 = 0;
 INSERT INTO h_w SELECT id + 10000, v, t || '', long, name, vc, c, b, u FROM h_w WHERE id % 83 = 0;
 ANALYZE w, h_w;
-CREATE FUNCTION compare(query text) RETURNS text LANGUAGE plpgsql AS $$
-DECLARE
-	twin text := regexp_replace(query, '\mw\M', 'h_w', 'g');
-	rows int;
-	differ int;
-	line text;
-	ours bool := false;
-BEGIN
-	FOR line IN EXECUTE 'EXPLAIN (COSTS OFF) ' || query LOOP
-		ours := ours OR line ~ 'GpucolWindow|GpucolAgg';
-	END LOOP;
-	EXECUTE format('SELECT (SELECT count(*) FROM (%1$s) a), (SELECT count(*) FROM (((%1$s) EXCEPT ALL (%2$s)) '
-		'UNION ALL ((%2$s) EXCEPT ALL (%1$s))) b)', query, twin) INTO rows, differ;
-	RETURN format('%s rows, %s differ%s', rows, differ, CASE WHEN ours THEN ', ours' ELSE '' END);
-END $$;
+\set tables w
+\set sign 'GpucolWindow|GpucolAgg'
+\set said ours
+\getenv srcdir PG_ABS_SRCDIR
+\set include :srcdir /include/compare.psql
+\set ECHO none
+\i :include
+\set ECHO all
 SET gpucol.pushdown = require;
 
 -- partitions in the order of their first rows, but where their order is asked for
