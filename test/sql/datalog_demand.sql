@@ -31,6 +31,15 @@ SELECT count(*), sum(c), sum(d), count(*) FILTER (WHERE x % 70 = 69 AND c <> 69 
 SELECT * FROM gpucol.datalog(closure('.decl n(a: number, b: number)
 	n(a, b) :- a = count : { path(4830, y) }, b = count : { path(_, 5000) }.', 'n'), 'n')
 	AS t (a bigint, b bigint);
+-- as many threads as a larger machine has: what each works with fits as well
+SET gpucol.cpu_threads = 64;
+SELECT * FROM gpucol.datalog(closure('.decl n(a: number, b: number)
+	n(a, b) :- a = count : { path(4830, y) }, b = count : { path(_, 5000) }.', 'n'), 'n')
+	AS t (a bigint, b bigint);
+SELECT * FROM gpucol.datalog(closure('.decl n(a: number, b: number)
+	n(a, b) :- a = count : { path(x, y) }, b = sum y : { path(_, y) }.', 'n'), 'n')
+	AS t (a bigint, b bigint);
+RESET gpucol.cpu_threads;
 RESET gpucol.recursive_memory_limit;
 -- the same where a rule reads the rows, too
 SELECT * FROM gpucol.datalog(closure('.decl n(a: number, b: number, c: number, d: number, e: number)

@@ -489,10 +489,14 @@ count_item(void *context, int worker, uint64_t number)
 		closure->share.run->progress.full = closure->full + closure->rows;
 }
 
-/* Give each thread what it works with; fewer threads where memory is short. */
+/*
+ * Give each thread what it works with; fewer threads where all of them would take more than
+ * half of the memory that is left: what comes after needs some, too.
+ */
 static GpucolStatus
 open_batches(GpucolRecRun *run, Closure *closure, bool count_nodes)
 {
+	size_t		spare = gpucol_budget_left(&run->memory) / 2;
 	int			wanted = run->options.threads;
 	int			i;
 
@@ -503,8 +507,11 @@ open_batches(GpucolRecRun *run, Closure *closure, bool count_nodes)
 	for (i = 0; i < wanted; i++)
 	{
 		Batch	   *batch = &closure->batches[i];
-		GpucolStatus status = batch->reach ? GPUCOL_OK :
-			open_batch(run, closure, batch);
+		GpucolStatus status;
+
+		if (i > 0 && batch->reach == NULL && gpucol_budget_left(&run->memory) < spare)
+			break;
+		status = batch->reach ? GPUCOL_OK : open_batch(run, closure, batch);
 
 		if (status == GPUCOL_OK && count_nodes && batch->node_counts == NULL)
 		{

@@ -208,21 +208,30 @@ choose_room(uint64_t rows, int members)
 	return room > LEAST_BUFFER ? (uint32_t) room : LEAST_BUFFER;
 }
 
-/* Buffers for all members, or none. */
+/*
+ * Buffers for all members, or for fewer of them where all would take more than half of the
+ * memory that is left: the relation that they are brought into grows, too.  False: there is
+ * not enough for two.
+ */
 static bool
 make_buffers(GpucolRecTeam *team)
 {
 	GpucolBudget *memory = &team->run->memory;
-	int			i;
+	size_t		spare = gpucol_budget_left(memory) / 2;
+	int			wanted = team->nbuffers;
 
-	for (i = 0; i < team->nbuffers; i++)
-		if (!gpucol_rec_buffer_init(memory, team->table, &team->buffers[i],
-									team->room))
+	for (team->nbuffers = 0; team->nbuffers < wanted; team->nbuffers++)
+		if (!gpucol_rec_buffer_init(memory, team->table, &team->buffers[team->nbuffers],
+									team->room) ||
+			gpucol_budget_left(memory) < spare)
 		{
-			free_buffers(team);
-			return false;
+			gpucol_rec_buffer_free(memory, team->table, &team->buffers[team->nbuffers]);
+			break;
 		}
-	return true;
+	if (team->nbuffers > 1)
+		return true;
+	free_buffers(team);
+	return false;
 }
 
 GpucolStatus
@@ -251,7 +260,7 @@ gpucol_rec_team_run(GpucolRecRun *run, GpucolRecTable *table, uint64_t first,
 		return GPUCOL_END;
 	pthread_mutex_init(&team.lock, NULL);
 	pthread_cond_init(&team.met, NULL);
-	team.members = team.working = gpucol_pool_hold(members);
+	team.members = team.working = gpucol_pool_hold(team.nbuffers);
 	gpucol_pool_run(team.members, member_main, &team);
 	pthread_cond_destroy(&team.met);
 	pthread_mutex_destroy(&team.lock);
