@@ -236,6 +236,25 @@ gpucol_compat_bitmap_each(TIDBitmap *bitmap, void (*each) (ItemPointer, void *),
 #define GPUCOL_COMPAT_UPDATE_ALL_INDEXES	true
 #endif
 
+/* Columns whose change keeps heap from an update that leaves the indexes alone. */
+#if PG_VERSION_NUM >= 160000
+#define GPUCOL_COMPAT_INDEXED_COLUMNS		INDEX_ATTR_BITMAP_HOT_BLOCKING
+#else
+#define GPUCOL_COMPAT_INDEXED_COLUMNS		INDEX_ATTR_BITMAP_ALL
+#endif
+
+/* Find, and lock, the leaf page of a btree that an entry belongs on. */
+#if PG_VERSION_NUM >= 170000
+#define gpucol_compat_bt_search(index, table, key, buffer) \
+	_bt_search(index, table, key, buffer, BT_WRITE)
+#elif PG_VERSION_NUM >= 160000
+#define gpucol_compat_bt_search(index, table, key, buffer) \
+	_bt_search(index, table, key, buffer, BT_WRITE, NULL)
+#else
+#define gpucol_compat_bt_search(index, table, key, buffer) \
+	((void) (table), _bt_search(index, key, buffer, BT_WRITE, NULL))
+#endif
+
 /* Conditional waits, without logging failures where there is a choice. */
 #if PG_VERSION_NUM >= 180000
 #define gpucol_compat_conditional_xact_wait(xid) \

@@ -38,6 +38,7 @@
 #include "columnar/forward.h"
 #include "columnar/logical.h"
 #include "columnar/modify.h"
+#include "columnar/new_entries.h"
 #include "columnar/rowlock.h"
 #include "columnar/serial.h"
 #include "columnar/slot.h"
@@ -593,33 +594,54 @@ gpucol_modify_delete(Relation rel, ItemPointer tid, CommandId cid, Snapshot snap
 	return delete_packed(rel, tid, cid, crosscheck, wait, tmfd, changing_partition);
 }
 
-/* Does an update of a segment row change a column of a unique key? */
+/* Does one of some columns, numbered as in attribute sets of the relcache, differ? */
 static bool
-update_changes_key(Relation rel, ItemPointer tid, TupleTableSlot *slot)
+differs_in(Relation rel, const Bitmapset *columns, TupleTableSlot *old, TupleTableSlot *new)
 {
-	Bitmapset  *key = RelationGetIndexAttrBitmap(rel, INDEX_ATTR_BITMAP_KEY);
-	TupleTableSlot *old;
-	bool		changes = false;
 	int			i = -1;
 
-	if (bms_is_empty(key))
-		return false;
-	old = table_slot_create(rel, NULL);
-	if (!gpucol_fetch_row(rel, gpucol_tid_row(tid), SnapshotAny, old))
-		changes = true;
-	while (!changes && (i = bms_next_member(key, i)) >= 0)
+	while ((i = bms_next_member(columns, i)) >= 0)
 	{
 		AttrNumber	attnum = i + FirstLowInvalidHeapAttributeNumber;
 
 		if (attnum == 0)
-			changes = true;		/* the whole row */
-		else if (attnum > 0)
-			changes = !gpucol_slot_same_value(TupleDescAttr(RelationGetDescr(rel), attnum - 1),
-											  old, slot);
+			return true;		/* the whole row */
+		if (attnum > 0 &&
+			!gpucol_slot_same_value(TupleDescAttr(RelationGetDescr(rel), attnum - 1), old, new))
+			return true;
 	}
-	ExecDropSingleTupleTableSlot(old);
+	return false;
+}
+
+/*
+ * How does an update lock a segment row: does it change a column of a unique key?
+ * *same_entries: it changes none that any index has, which is asked in serializable
+ * transactions only.
+ */
+static LockTupleMode
+update_lock(Relation rel, ItemPointer tid, TupleTableSlot *slot, bool *same_entries)
+{
+	Bitmapset  *key = RelationGetIndexAttrBitmap(rel, INDEX_ATTR_BITMAP_KEY);
+	Bitmapset  *indexed = NULL;
+	LockTupleMode mode = LockTupleNoKeyExclusive;
+
+	if (IsolationIsSerializable())
+		indexed = RelationGetIndexAttrBitmap(rel, GPUCOL_COMPAT_INDEXED_COLUMNS);
+	*same_entries = !bms_is_empty(indexed);
+	if (!bms_is_empty(key) || !bms_is_empty(indexed))
+	{
+		TupleTableSlot *old = table_slot_create(rel, NULL);
+		bool		found = gpucol_fetch_row(rel, gpucol_tid_row(tid), SnapshotAny, old);
+
+		if (!bms_is_empty(key) && (!found || differs_in(rel, key, old, slot)))
+			mode = LockTupleExclusive;
+		if (mode == LockTupleExclusive || !found || differs_in(rel, indexed, old, slot))
+			*same_entries = false;
+		ExecDropSingleTupleTableSlot(old);
+	}
 	bms_free(key);
-	return changes;
+	bms_free(indexed);
+	return mode;
 }
 
 /*
@@ -659,11 +681,11 @@ update_packed(Relation rel, ItemPointer otid, TupleTableSlot *slot, CommandId ci
 		.cid = cid, .policy = wait ? LockWaitBlock : LockWaitSkip, .oper = XLTW_Update,
 		.tmfd = tmfd
 	};
+	bool		same_entries;
 	TM_Result	result;
 
 	open_directory(&dir, rel);
-	*lockmode = update_changes_key(rel, otid, slot) ? LockTupleExclusive :
-		LockTupleNoKeyExclusive;
+	*lockmode = update_lock(rel, otid, slot, &same_entries);
 	request.mode = *lockmode;
 	result = settle_change(&request, crosscheck);
 	*update_indexes = GPUCOL_COMPAT_UPDATE_NO_INDEXES;
@@ -681,7 +703,9 @@ update_packed(Relation rel, ItemPointer otid, TupleTableSlot *slot, CommandId ci
 		gpucol_rowlock_unlatch(&dir, &request.tid);
 		if (decoded)
 			tell_decoding(rel, &request.tid, slot);
-		*update_indexes = GPUCOL_COMPAT_UPDATE_ALL_INDEXES;
+		/* behind the look at the row's predicate locks */
+		if (!same_entries || !gpucol_new_entries_same_keys(rel, slot))
+			*update_indexes = GPUCOL_COMPAT_UPDATE_ALL_INDEXES;
 		/* heap has counted the new version as inserted */
 		pgstat_count_heap_insert(rel, -1);
 		gpucol_compat_count_update(rel);

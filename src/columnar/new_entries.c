@@ -1,10 +1,11 @@
 /*-------------------------------------------------------------------------
  *
  * new_entries.c
- *	  Index entries of rows that are packed in another place: by a merge, or with others.
+ *	  Index entries of rows that are packed in another place, by a merge or with others, or
+ *	  updated without a new key.
  *
- * What indexes call is what the table's owner has made of them, so the caller runs it as
- * the owner (owner.h).
+ * What indexes call is what the table's owner has made of them, so who packs runs it as
+ * the owner (owner.h).  Who updates runs it as himself, as in the executor.
  *
  *-------------------------------------------------------------------------
  */
@@ -12,11 +13,14 @@
 
 #include "access/genam.h"
 #include "catalog/index.h"
+#include "catalog/pg_am.h"
 #include "executor/executor.h"
+#include "utils/memutils.h"
 #include "utils/relcache.h"
 
 #include "columnar/block_ranges.h"
 #include "columnar/new_entries.h"
+#include "columnar/same_key.h"
 
 void
 gpucol_new_entries_begin(GpucolNewEntries *all, Relation table)
@@ -25,6 +29,7 @@ gpucol_new_entries_begin(GpucolNewEntries *all, Relation table)
 	ListCell   *lc;
 
 	all->n = 0;
+	all->ranges = false;
 	all->indexes = palloc(Max(list_length(oids), 1) * sizeof(Relation));
 	all->infos = palloc(Max(list_length(oids), 1) * sizeof(IndexInfo *));
 	all->predicates = palloc(Max(list_length(oids), 1) * sizeof(ExprState *));
@@ -34,9 +39,11 @@ gpucol_new_entries_begin(GpucolNewEntries *all, Relation table)
 	{
 		Relation	index = index_open(lfirst_oid(lc), RowExclusiveLock);
 		IndexInfo  *info;
+		bool		ranges = gpucol_block_ranges_has(index);
 
 		/* the rows of a complete segment are covered in those that summarise blocks */
-		if (!index->rd_index->indisready || gpucol_block_ranges_has(index))
+		all->ranges |= ranges;
+		if (!index->rd_index->indisready || ranges)
 		{
 			index_close(index, RowExclusiveLock);
 			continue;
@@ -59,8 +66,9 @@ gpucol_new_entries_end(GpucolNewEntries *all)
 	FreeExecutorState(all->estate);
 }
 
-void
-gpucol_new_entries_add(GpucolNewEntries *all, Relation table, TupleTableSlot *slot)
+/* Enter a row into every index.  same_keys: it has the keys of its old version. */
+static void
+enter_row(GpucolNewEntries *all, Relation table, TupleTableSlot *slot, bool same_keys)
 {
 	Datum		values[INDEX_MAX_KEYS];
 	bool		isnull[INDEX_MAX_KEYS];
@@ -68,12 +76,40 @@ gpucol_new_entries_add(GpucolNewEntries *all, Relation table, TupleTableSlot *sl
 	all->econtext->ecxt_scantuple = slot;
 	for (int i = 0; i < all->n; i++)
 	{
+		Relation	index = all->indexes[i];
+
 		if (all->predicates[i] != NULL &&
 			!ExecQual(all->predicates[i], all->econtext))
 			continue;
 		FormIndexDatum(all->infos[i], slot, all->estate, values, isnull);
-		index_insert(all->indexes[i], values, isnull, &slot->tts_tid, table,
-					 UNIQUE_CHECK_NO, false, all->infos[i]);
+		if (same_keys && index->rd_rel->relam == BTREE_AM_OID &&
+			gpucol_same_key_insert(index, table, values, isnull, &slot->tts_tid))
+			continue;
+		index_insert(index, values, isnull, &slot->tts_tid, table, UNIQUE_CHECK_NO, same_keys,
+					 all->infos[i]);
 	}
 	ResetExprContext(all->econtext);
+}
+
+void
+gpucol_new_entries_add(GpucolNewEntries *all, Relation table, TupleTableSlot *slot)
+{
+	enter_row(all, table, slot, false);
+}
+
+bool
+gpucol_new_entries_same_keys(Relation table, TupleTableSlot *slot)
+{
+	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "gpucol entries",
+												  ALLOCSET_DEFAULT_SIZES);
+	MemoryContext old = MemoryContextSwitchTo(context);
+	GpucolNewEntries all;
+
+	gpucol_new_entries_begin(&all, table);
+	if (!all.ranges)
+		enter_row(&all, table, slot, true);
+	gpucol_new_entries_end(&all);
+	MemoryContextSwitchTo(old);
+	MemoryContextDelete(context);
+	return !all.ranges;
 }

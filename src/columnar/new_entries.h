@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * new_entries.h
- *	  Index entries of rows that are packed in another place.
+ *	  Index entries of rows that are packed in another place, or updated without a new key.
  *
  *-------------------------------------------------------------------------
  */
@@ -22,6 +22,7 @@ typedef struct GpucolNewEntries
 	ExprState **predicates;
 	EState	   *estate;
 	ExprContext *econtext;
+	bool		ranges;			/* others summarise blocks, and are left out */
 } GpucolNewEntries;
 
 /* Open every index that new rows must enter; their locks last as long as the transaction. */
@@ -33,5 +34,12 @@ extern void gpucol_new_entries_end(GpucolNewEntries *all);
  * checked: the row was in the index under its old TID.
  */
 extern void gpucol_new_entries_add(GpucolNewEntries *all, Relation table, TupleTableSlot *slot);
+
+/*
+ * Enter an update's new version that has the old one's keys into every index; no btree in which it
+ * fits looks at predicate locks (same_key.h).  False, and nothing is done, where an index
+ * summarises blocks.
+ */
+extern bool gpucol_new_entries_same_keys(Relation table, TupleTableSlot *slot);
 
 #endif							/* GPUCOL_COLUMNAR_NEW_ENTRIES_H */
