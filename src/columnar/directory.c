@@ -179,6 +179,8 @@ gpucol_directory_insert(GpucolDirectory *dir, Oid id, int32 seq,
 		/* mostly a scan has just looked for a row of this key */
 		if (i != dir->valid || dir->looked.id != id || dir->looked.seq != seq)
 			(void) gpucol_index_check(dir, dir->indexes[i], key, key, NULL);
+		if (gpucol_index_enter(dir, dir->indexes[i], key, &tuple->t_self))
+			continue;
 		index_insert(dir->indexes[i], values, isnull, &tuple->t_self, dir->toast,
 					 unique ? UNIQUE_CHECK_YES : UNIQUE_CHECK_NO, false, NULL);
 	}

@@ -20,7 +20,8 @@
  *
  * Mostly a key that is asked for has no entry: a row that is to be deleted has no tombstone yet.  The leaf
  * page that was come to last says so of the keys between its first item and its high key, whatever
- * has become of the rest of the index: who has inserted an entry of such a key has done it there.
+ * has become of the rest of the index: who has inserted an entry of such a key has done it there.  So
+ * has its entry, if there is room: nbtree's insertion begins at the root and takes twice the instructions.
  *
  * The way is the btree's own: from the root down to the first page that may have the
  * key, and on each level to the right as far as keys reach.  A page is locked before the
@@ -39,6 +40,7 @@
 
 #include "columnar/directory_index.h"
 #include "columnar/directory_value.h"
+#include "columnar/leaf_entry.h"
 #include "columnar/page.h"
 #include "compat.h"
 
@@ -66,6 +68,13 @@ typedef struct ItemKey
 	int			ncolumns;
 	GpucolRowKey key;
 } ItemKey;
+
+/* An entry of a leaf page. */
+typedef struct Entry
+{
+	IndexTupleData tuple;
+	GpucolRowKey key;
+} Entry;
 
 /* A look at an index. */
 typedef struct Look
@@ -245,6 +254,7 @@ static struct
 	BlockNumber root;			/* or P_NONE */
 	uint32		level;			/* of the root */
 	BlockNumber leaf;			/* that was come to last, or P_NONE */
+	OffsetNumber place;			/* on it where the next key may belong */
 	Buffer		recent;			/* in which a page was found last, or invalid */
 
 	TimestampTz statement;		/* that looked at it last; 0 = none: the keys */
@@ -310,9 +320,9 @@ has_block(const Look *look, BlockNumber block)
 	return block < last_index.nblocks;
 }
 
-/* Lock a page; InvalidBuffer if there is none. */
+/* Lock a page in a mode; InvalidBuffer if there is none. */
 static Buffer
-lock_page(Look *look, BlockNumber block)
+lock_page(Look *look, BlockNumber block, int mode)
 {
 	int64		reads = pgBufferUsage.shared_blks_read + pgBufferUsage.local_blks_read;
 	Buffer		buffer;
@@ -325,7 +335,7 @@ lock_page(Look *look, BlockNumber block)
 	look->block = block;
 	buffer = gpucol_page_read_again(look->index, block, &last_index.recent);
 	look->is_new = reads != pgBufferUsage.shared_blks_read + pgBufferUsage.local_blks_read;
-	LockBuffer(buffer, BT_READ);
+	LockBuffer(buffer, mode);
 	return buffer;
 }
 
@@ -338,7 +348,7 @@ step_right(Look *look, Buffer buffer, uint32 level)
 	BTPageOpaque opaque = BTPageGetOpaque(BufferGetPage(buffer));
 	bool		linked = !P_ISDELETED(opaque);
 	BlockNumber left = look->block;
-	Buffer		next = lock_page(look, opaque->btpo_next);
+	Buffer		next = lock_page(look, opaque->btpo_next, BT_READ);
 
 	UnlockReleaseBuffer(buffer);
 	if (!BufferIsValid(next) || !check_page(look, next, level))
@@ -451,7 +461,7 @@ check_level(Look *look, Buffer buffer, uint32 level, GpucolRowKey from, GpucolRo
 static bool
 read_meta(Look *look)
 {
-	Buffer		buffer = lock_page(look, BTREE_METAPAGE);
+	Buffer		buffer = lock_page(look, BTREE_METAPAGE, BT_READ);
 	BTMetaPageData *meta;
 	Page		page;
 
@@ -477,7 +487,7 @@ read_meta(Look *look)
 static Buffer
 lock_and_check(Look *look, BlockNumber block, uint32 level)
 {
-	Buffer		buffer = lock_page(look, block);
+	Buffer		buffer = lock_page(look, block, BT_READ);
 
 	if (BufferIsValid(buffer))
 		(void) check_page(look, buffer, level);
@@ -580,14 +590,16 @@ gpucol_index_check_ahead(GpucolDirectory *dir, Relation index, GpucolRowKey at,
  * ------------------------------------------------------------------------
  */
 
-/* Does a leaf page that has been found good have all entries of a key?  Says whether there is one. */
+/* Does a leaf page that is good have all entries of a key?  Says where one belongs if it has none, else 0. */
 static bool
-page_tells(Page page, GpucolRowKey key, bool *lacks)
+page_tells(Page page, GpucolRowKey key, OffsetNumber *place)
 {
 	BTPageOpaque opaque = BTPageGetOpaque(page);
 	OffsetNumber low = P_FIRSTDATAKEY(opaque);
 	OffsetNumber end = PageGetMaxOffsetNumber(page) + 1;
 	OffsetNumber high = end;
+	OffsetNumber guess = last_index.place - 1;
+	int			guesses = 2;
 	ItemKey		item = P_RIGHTMOST(opaque) ? (ItemKey) {0} : high_key(page);
 	IndexTuple	tuple;
 
@@ -598,17 +610,21 @@ page_tells(Page page, GpucolRowKey key, bool *lacks)
 		return false;
 	while (low < high)
 	{
-		OffsetNumber middle = low + (high - low) / 2;
+		/* mostly keys come in order */
+		bool		guessed = guesses-- > 0 && guess >= low && guess < high;
+		OffsetNumber middle = guessed ? guess : low + (high - low) / 2;
 
 		if (!read_item(page, middle, false, &item, &tuple))
 			return false;
 		if (compare_key(&item, key) < 0)
-			low = middle + 1;
+			guess = low = middle + 1;
 		else
 			high = middle;
 	}
-	*lacks = low == end ||
-		(read_item(page, low, false, &item, &tuple) && compare_key(&item, key) != 0);
+	last_index.place = low;
+	*place = low == end ||
+		(read_item(page, low, false, &item, &tuple) && compare_key(&item, key) != 0) ?
+		low : InvalidOffsetNumber;
 	return true;
 }
 
@@ -627,14 +643,14 @@ next_leaf(Page page, GpucolRowKey key)
 
 /* Ask the leaf page that was come to last, if there is one, and those to the right that it was split to. */
 static bool
-ask_leaf(Look *look, GpucolRowKey key, bool *lacks)
+ask_leaf(Look *look, GpucolRowKey key, OffsetNumber *place)
 {
 	BlockNumber block = last_index.leaf;
 	bool		tells = false;
 
 	for (int steps = 0; !tells && block != P_NONE && steps <= ASKED_RIGHT; steps++)
 	{
-		Buffer		buffer = lock_page(look, block);
+		Buffer		buffer = lock_page(look, block, BT_READ);
 		Page		page;
 
 		if (!BufferIsValid(buffer))
@@ -645,10 +661,7 @@ ask_leaf(Look *look, GpucolRowKey key, bool *lacks)
 		block = P_NONE;
 		if (check_page(look, buffer, 0))
 		{
-			tells = page_tells(page, key, lacks);
-			/* the btree tries its last page before it goes down from the root, and sees whether it is */
-			if (tells && *lacks && P_RIGHTMOST(BTPageGetOpaque(page)))
-				RelationSetTargetBlock(look->index, last_index.leaf);
+			tells = page_tells(page, key, place);
 			block = next_leaf(page, key);
 		}
 		UnlockReleaseBuffer(buffer);
@@ -660,16 +673,37 @@ bool
 gpucol_index_lacks(GpucolDirectory *dir, Relation index, GpucolRowKey key)
 {
 	Look		look = {.dir = dir, .index = index};
-	bool		lacks = false;
+	OffsetNumber place = InvalidOffsetNumber;
 
 	begin_look(&look);
-	if (ask_leaf(&look, key, &lacks))
-		return lacks;
+	if (ask_leaf(&look, key, &place))
+		return OffsetNumberIsValid(place);
 	last_index.statement = 0;	/* the way that was known does not lead there any more */
 	last_index.leaf = P_NONE;
 	if (gpucol_index_check(dir, index, key, key, NULL))
-		(void) ask_leaf(&look, key, &lacks);
-	return lacks;
+		(void) ask_leaf(&look, key, &place);
+	return OffsetNumberIsValid(place);
+}
+
+bool
+gpucol_index_enter(GpucolDirectory *dir, Relation index, GpucolRowKey key, const ItemPointerData *tid)
+{
+	Look		look = {.dir = dir, .index = index};
+	OffsetNumber place = InvalidOffsetNumber;
+	Entry		entry = {{*tid, sizeof(entry)}, key};
+	Buffer		buffer;
+
+	begin_look(&look);
+	if (last_index.leaf == P_NONE ||
+		!BufferIsValid(buffer = lock_page(&look, last_index.leaf, BT_WRITE)))
+		return false;
+	if (check_page(&look, buffer, 0) &&
+		!P_INCOMPLETE_SPLIT(BTPageGetOpaque(BufferGetPage(buffer))) &&
+		PageGetFreeSpace(BufferGetPage(buffer)) >= sizeof(entry) &&
+		page_tells(BufferGetPage(buffer), key, &place) && OffsetNumberIsValid(place))
+		gpucol_leaf_entry_put(index, buffer, &entry.tuple, last_index.place++);
+	UnlockReleaseBuffer(buffer);
+	return OffsetNumberIsValid(place);
 }
 
 /* ------------------------------------------------------------------------

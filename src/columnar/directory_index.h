@@ -49,6 +49,13 @@ extern bool gpucol_index_check_ahead(GpucolDirectory *dir, Relation index, Gpuco
 extern bool gpucol_index_lacks(GpucolDirectory *dir, Relation index, GpucolRowKey key);
 
 /*
+ * Enter a row under a key that has no entry, on the leaf page that was come to last.  False, and nothing
+ * is done, where that is not the key's, has an entry of it or no room.
+ */
+extern bool gpucol_index_enter(GpucolDirectory *dir, Relation index, GpucolRowKey key,
+							   const ItemPointerData *tid);
+
+/*
  * The entries of the keys from .. to, in ascending order, page by page: those of the first page, then
  * of the next one, until it is false.  Each page is looked at as it is come to; an error if
  * one is damaged.  Entries that are made meanwhile may be left out.

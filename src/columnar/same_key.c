@@ -15,7 +15,7 @@
  * version, and the update comes after that one.  So nothing is overlooked, as nothing is with HOT.
  *
  * PostgreSQL has no insertion without the look.  So the plain case is done here: a tuple of its own
- * on a leaf page that has room, by nbtree's search and with its WAL record.  A page that is to be
+ * on a leaf page that has room, which nbtree's search has found.  A page that is to be
  * split, whose predicate locks must be copied, and a place within a posting list are left to nbtree.
  *
  *-------------------------------------------------------------------------
@@ -23,41 +23,13 @@
 #include "postgres.h"
 
 #include "access/nbtree.h"
-#include "access/nbtxlog.h"
-#include "access/xloginsert.h"
-#include "miscadmin.h"
 
+#include "columnar/leaf_entry.h"
 #include "columnar/same_key.h"
 #include "compat.h"
 
 /* Less than the third of a page that nbtree allows. */
 #define LARGEST_ENTRY	(BLCKSZ / 4)
-
-/* Put an entry that fits at an offset of a locked leaf page. */
-static void
-put_entry(Relation index, const BTInsertStateData *insert, OffsetNumber offset)
-{
-	Page		page = BufferGetPage(insert->buf);
-
-	START_CRIT_SECTION();
-	if (PageAddItem(page, (Item) insert->itup, insert->itemsz, offset, false, false) ==
-		InvalidOffsetNumber)
-		elog(PANIC, "failed to add an entry to index \"%s\"", RelationGetRelationName(index));
-	MarkBufferDirty(insert->buf);
-	if (RelationNeedsWAL(index))
-	{
-		xl_btree_insert record = {.offnum = offset};
-		XLogRecPtr	end;
-
-		XLogBeginInsert();
-		XLogRegisterData((char *) &record, SizeOfBtreeInsert);
-		XLogRegisterBuffer(0, insert->buf, REGBUF_STANDARD);
-		XLogRegisterBufData(0, (char *) insert->itup, IndexTupleSize(insert->itup));
-		end = XLogInsert(RM_BTREE_ID, XLOG_BTREE_INSERT_LEAF);
-		PageSetLSN(page, end);
-	}
-	END_CRIT_SECTION();
-}
 
 bool
 gpucol_same_key_insert(Relation index, Relation table, Datum *values, bool *isnull,
@@ -80,7 +52,7 @@ gpucol_same_key_insert(Relation index, Relation table, Datum *values, bool *isnu
 
 			done = insert.postingoff == 0;
 			if (done)
-				put_entry(index, &insert, offset);
+				gpucol_leaf_entry_put(index, insert.buf, insert.itup, offset);
 		}
 		_bt_relbuf(index, insert.buf);
 	}

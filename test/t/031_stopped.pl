@@ -234,7 +234,7 @@ sub cut_off
 	$monitor->rows($_) foreach 'CREATE TABLE fresh (id bigint) USING gpucol', @before;
 	$rows = state_of('fresh');
 	# as if the function that enters it had looked for a cancel
-	my $stop = stop_at($one, [ '*index_insert', 0, 0 ], $error ? ('set var {int} &QueryCancelPending = 1', 'set $pc = (long) &ProcessInterrupts') : ());
+	my $stop = stop_at($one, [ '*gpucol_index_enter', 0, 0 ], $error ? ('set var {int} &QueryCancelPending = 1', 'set $pc = (long) &ProcessInterrupts') : ());
 	($start) = $monitor->rows("SELECT backend_start FROM pg_stat_activity WHERE backend_type = 'checkpointer'");
 	$one->send($statement);
 	is(come_to($one, $stop), 'there', "$what: there is a row to be entered");
