@@ -91,6 +91,9 @@ gpucol_engine_raise(GpucolStatus status)
 		case GPUCOL_INFINITE_DATES:
 			raise_function(ERRCODE_DATETIME_VALUE_OUT_OF_RANGE, "cannot subtract infinite dates");
 			break;
+		case GPUCOL_SPAN_OUT_OF_RANGE:
+			raise_function(ERRCODE_DATETIME_VALUE_OUT_OF_RANGE, "interval out of range");
+			break;
 		case GPUCOL_CANCELLED:
 			CHECK_FOR_INTERRUPTS();
 			ereport(ERROR,

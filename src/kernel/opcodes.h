@@ -117,7 +117,7 @@ GPUCOL_OPCODE(SHR_I, I, I, I, NONE)
 
 /* dates and timestamps (engine/cpu/expr_time.c); the CPU engine */
 GPUCOL_OPCODE(DATE_ADD_I, I, I, I, NONE)	/* days, times aux */
-GPUCOL_OPCODE(TIME_DIFF_I, I, I, I, NONE)	/* of dates (aux 4) or timestamps (8) */
+GPUCOL_OPCODE(TIME_DIFF_I, I, I, I, NONE)	/* of dates (aux 4), timestamps (8) or finite ones (9) */
 GPUCOL_OPCODE(SHIFT_I, I, I, I, I)	/* by an interval, as a timestamp; aux 1: a date */
 
 /* decimals that carry their own scale, P (kernel/packed_decimal.h); the CPU engine */

@@ -83,6 +83,13 @@ gpucol_stamp_difference(int64_t x, int64_t y, int64_t *r)
 	return __builtin_sub_overflow(x, y, r) ? GPUCOL_UNSUPPORTED : GPUCOL_OK;
 }
 
+/* The difference of two timestamps that are finite, as date_bin takes it. */
+static inline GpucolStatus
+gpucol_finite_difference(int64_t x, int64_t y, int64_t *r)
+{
+	return __builtin_sub_overflow(x, y, r) ? GPUCOL_SPAN_OUT_OF_RANGE : GPUCOL_OK;
+}
+
 /* A date as the timestamp at its beginning. */
 static inline GpucolStatus
 gpucol_date_stamp(int64_t date, int64_t *r)

@@ -431,6 +431,13 @@ gpucol_pipe_map(const GpucolPipe *pipe, Node *node)
  * ------------------------------------------------------------------------
  */
 
+/* Does the plan whose rows a pipe reads compute an expression as a column? */
+static bool
+is_computed(const GpucolPipe *pipe, const Expr *expr)
+{
+	return !IsA(expr, Var) && !IsA(expr, PlaceHolderVar) && find_same(pipe->outputs, (const Node *) expr) >= 0;
+}
+
 /*
  * Of the columns of an expression, those that are numerics without a precision among the
  * rows of a plan in either pipe, as bits; the reason if it is none over columns of tables.
@@ -444,6 +451,12 @@ find_open(const GpucolPipe *drive, const GpucolPipe *build, const Expr *expr, Li
 
 	*columns = NIL;
 	*open = 0;
+	if (is_computed(drive, expr))
+	{
+		*columns = list_make1((Expr *) expr);
+		*open = gpucol_pipe_is_open(drive, (const Node *) expr) ? 1 : 0;
+		return NULL;
+	}
 	foreach(lc, vars)
 	{
 		if (IsA(lfirst(lc), PlaceHolderVar) ?
@@ -473,6 +486,7 @@ begin_alone(const GpucolPipe *drive, const GpucolPipe *build, List *columns, uin
 	step->payload = columns;
 	step->first = 1;
 	pipe->steps = list_make1(step);
+	pipe->outputs = is_computed(drive, *expr) ? columns : NIL;
 	pipe->varno = 1;
 	pipe->desc = make_desc(pipe);
 	pipe->decimals = palloc0(Max(pipe->desc->natts, 1) * sizeof(GpucolPipeDecimal));
@@ -518,14 +532,15 @@ gpucol_pipe_ask(const GpucolPipe *drive, const GpucolPipe *build, Expr *expr, Gp
 	bool		ok;
 
 	answer.reason = find_open(drive, build, expr, &columns, &open);
-	if (answer.reason != NULL || gpucol_pipe_recall(expr, open, as, &answer))
+	if (answer.reason != NULL || (!is_computed(drive, expr) && gpucol_pipe_recall(expr, open, as, &answer)))
 		return answer;
 	l = begin_alone(drive, build, columns, open, &mapped);
 	ok = as == GPUCOL_PIPE_CONDITION ? gpucol_lower_bool(l, mapped, &reg) :
 		as == GPUCOL_PIPE_ORDER ? lower_sort_key(l, mapped, &answer.value) :
 		gpucol_pipe_lower_key(l, mapped, as, &answer.value);
 	answer.reason = ok ? NULL : l->reason;
-	gpucol_pipe_remember(expr, open, as, &answer);
+	if (!is_computed(drive, expr))
+		gpucol_pipe_remember(expr, open, as, &answer);
 	return answer;
 }
 

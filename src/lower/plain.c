@@ -232,16 +232,13 @@ lower_bin(GpucolLower *l, List *args, GpucolValue *out)
 		TIMESTAMP_NOT_FINITE(DatumGetTimestamp(origin->constvalue)))
 		return gpucol_lower_decline(l, "date_bin of a stride or origin that is not constant");
 
-	/* a difference beyond int64 makes the statement fall back */
-	if (!l->aggregating)
-		return gpucol_lower_decline(l, "date_bin that may be out of range, outside of an aggregation");
 	if (!lower_argument(l, lsecond(args), GPUCOL_CLASS_I, &stamp))
 		return false;
 	infinite = is_infinite(l, stamp, false);
 	finite = gpucol_calendar_choose(l, infinite, gpucol_calendar_number(l, 0), stamp);
 	rest = gpucol_lower_emit(l, GPUCOL_OP_TIME_DIFF_I, finite,
 							 gpucol_calendar_number(l, DatumGetTimestamp(origin->constvalue)),
-							 GPUCOL_NO_REG, 8);
+							 GPUCOL_NO_REG, 9);
 	rest = gpucol_calendar_floor_mod(l, rest, stride);
 	rest = gpucol_calendar_op(l, GPUCOL_OP_SUB_I, gpucol_calendar_number(l, 0), rest);
 	finite = gpucol_lower_emit(l, GPUCOL_OP_SHIFT_I, finite, rest, gpucol_calendar_number(l, 0), 0);

@@ -44,6 +44,7 @@
 #include "plan/walk.h"
 #include "planner/path_join.h"
 #include "planner/path_join_first.h"
+#include "planner/path_join_keys.h"
 #include "planner/path_join_set.h"
 #include "planner/planner.h"
 #include "planner/subquery.h"
@@ -83,6 +84,7 @@ typedef struct Pair
 	bool		drive_is_outer;
 	List	   *restrictlist;
 	List	   *host;			/* RestrictInfos of it that PostgreSQL tests */
+	Cost		computed;		/* of keys that the plans of rows compute */
 	bool		delivered;		/* there is a path of its rows */
 	const char *reason;			/* why there is no pipe */
 } Pair;
@@ -134,28 +136,6 @@ join_kind(const Pair *pair)
 	}
 }
 
-/* Add a condition as a key if it is an equality of the two sides. */
-static bool
-add_key(const Pair *pair, const GpucolPipe *drive, GpucolPipeStep *step, RestrictInfo *rinfo)
-{
-	OpExpr	   *op = (OpExpr *) rinfo->clause;
-	Expr	   *left;
-	Expr	   *right;
-
-	if (!rinfo->can_join || rinfo->mergeopfamilies == NIL || !IsA(op, OpExpr) ||
-		list_length(op->args) != 2)
-		return false;
-	left = linitial(op->args);
-	right = lsecond(op->args);
-	if (bms_is_subset(rinfo->left_relids, pair->drive->relids) &&
-		bms_is_subset(rinfo->right_relids, pair->build->relids))
-		return gpucol_pipe_add_key(drive, step, left, right, op->opno) == NULL;
-	if (bms_is_subset(rinfo->right_relids, pair->drive->relids) &&
-		bms_is_subset(rinfo->left_relids, pair->build->relids))
-		return gpucol_pipe_add_key(drive, step, right, left, op->opno) == NULL;
-	return false;
-}
-
 /* Can an engine test this condition where it stands?  If not, the reason. */
 static const char *
 check_condition(const RestrictInfo *rinfo, const List *all)
@@ -205,8 +185,9 @@ is_equality(const RestrictInfo *rinfo)
 
 /* Share the conditions of the join out: keys, others of the join, those on its rows. */
 static bool
-share_out(Pair *pair, const GpucolPipe *drive, GpucolPipeStep *step)
+share_out(Pair *pair, GpucolPipe *drive, GpucolPipeStep *step)
 {
+	GpucolJoinSides sides = {pair->root, drive, pair->drive->relids, pair->build->relids, &pair->computed};
 	bool		equality = false;
 	const char *why = "joined by an equality that an engine would test of every pair of rows";
 	ListCell   *lc;
@@ -220,7 +201,7 @@ share_out(Pair *pair, const GpucolPipe *drive, GpucolPipeStep *step)
 		pair->reason = check_condition(rinfo, pair->restrictlist);
 		if (pair->reason != NULL)
 			return false;
-		if (!above && add_key(pair, drive, step, rinfo))
+		if (!above && gpucol_join_add_key(&sides, step, rinfo))
 			continue;
 		pair->reason = gpucol_pipe_check_condition(drive, step->build, rinfo->clause);
 		if (pair->reason != NULL && may_be_host(pair, rinfo, above))
@@ -364,11 +345,11 @@ path_pipe(RelOptInfo *rel)
 	return pipe;
 }
 
-/* The table to build: by a pipe, or from the rows of a path, whichever is cheaper. */
+/* The table to build: by a pipe, or (or else, of `rows_alone`) from the rows of a path, whichever is cheaper. */
 static GpucolPipe *
-choose_build(Pair *pair, Cost *cost, int *nsteps)
+choose_build(Pair *pair, bool rows_alone, Cost *cost, int *nsteps)
 {
-	GpucolJoinPipe *own = own_pipe(pair->root, pair->build);
+	GpucolJoinPipe *own = rows_alone ? NULL : own_pipe(pair->root, pair->build);
 	bool		rows = has_rows(pair->root, pair->build);
 	Cost		rows_cost = rows ? gpucol_cost_rows_of(pair->build->cheapest_total_path) : 0;
 
@@ -475,15 +456,48 @@ lateral_pipe(Pair *pair, const GpucolJoinPipe *drive, bool set)
 	return made;
 }
 
+/*
+ * A pipe of the pair with a table of its rows, or NULL: by the pipe of what is built, or
+ * `rows_alone`.
+ */
+static GpucolJoinPipe *
+table_pipe(Pair *pair, const GpucolJoinPipe *drive, bool rows_alone)
+{
+	GpucolJoinPipe *made = palloc0(sizeof(GpucolJoinPipe));
+	GpucolPipeStep *step = palloc0(sizeof(GpucolPipeStep));
+	Cost		build;
+	int			nsteps;
+
+	made->pipe = palloc(sizeof(GpucolPipe));
+	*made->pipe = *drive->pipe;
+	pair->host = NIL;
+	pair->computed = 0;
+	step->kind = join_kind(pair);
+	step->build = choose_build(pair, rows_alone, &build, &nsteps);
+	if (step->build == NULL || is_beaten(pair, drive->build + drive->flow + build) ||
+		!share_out(pair, made->pipe, step) || lacks_columns(pair, step) ||
+		drive->nsteps + nsteps >= MAX_STEPS || (gpucol_pipe_step_has_tail(step) && gpucol_join_has_set(drive->pipe)))
+		return NULL;
+	step->rows = pair->joinrel->rows;
+	made->pipe->relids = bms_union(drive->pipe->relids, pair->build->relids);
+	made->pipe->steps = lappend(list_copy(drive->pipe->steps), step);
+	made->nsteps = drive->nsteps + nsteps + 1;
+	made->rows = made->joined = pair->joinrel->rows;
+	if (pair->host != NIL)
+		test_by_host(pair, made);
+	made->build = drive->build + build + pair->computed + gpucol_cost_insert(pair->build->rows);
+	made->flow = drive->flow +
+		gpucol_cost_probe(drive->rows, pair->build->rows, list_length(step->outer_keys),
+						  list_length(step->residual), made->joined);
+	return made;
+}
+
 /* A pipe of the pair, or NULL. */
 static GpucolJoinPipe *
 pair_pipe(Pair *pair)
 {
 	GpucolJoinPipe *drive = choose_drive(pair);
-	GpucolJoinPipe *made = palloc0(sizeof(GpucolJoinPipe));
-	GpucolPipeStep *step = palloc0(sizeof(GpucolPipeStep));
-	Cost		build;
-	int			nsteps;
+	GpucolJoinPipe *made;
 
 	if (drive == NULL)
 		return NULL;
@@ -491,25 +505,10 @@ pair_pipe(Pair *pair)
 		return lateral_pipe(pair, drive, true);
 	if (gpucol_join_is_first(pair->root, pair->build))
 		return lateral_pipe(pair, drive, false);
-	step->kind = join_kind(pair);
-	step->build = choose_build(pair, &build, &nsteps);
-	if (step->build == NULL || is_beaten(pair, drive->build + drive->flow + build) ||
-		!share_out(pair, drive->pipe, step) || lacks_columns(pair, step) ||
-		drive->nsteps + nsteps >= MAX_STEPS || (gpucol_pipe_step_has_tail(step) && gpucol_join_has_set(drive->pipe)))
-		return NULL;
-	step->rows = pair->joinrel->rows;
-	made->pipe = palloc(sizeof(GpucolPipe));
-	*made->pipe = *drive->pipe;
-	made->pipe->relids = bms_union(drive->pipe->relids, pair->build->relids);
-	made->pipe->steps = lappend(list_copy(drive->pipe->steps), step);
-	made->nsteps = drive->nsteps + nsteps + 1;
-	made->rows = made->joined = pair->joinrel->rows;
-	if (pair->host != NIL)
-		test_by_host(pair, made);
-	made->build = drive->build + build + gpucol_cost_insert(pair->build->rows);
-	made->flow = drive->flow +
-		gpucol_cost_probe(drive->rows, pair->build->rows, list_length(step->outer_keys),
-						  list_length(step->residual), made->joined);
+	made = table_pipe(pair, drive, false);
+	/* PostgreSQL computes keys that an engine cannot */
+	if (made == NULL && pair->reason != NULL && own_pipe(pair->root, pair->build) != NULL)
+		made = table_pipe(pair, drive, true);
 	return made;
 }
 
@@ -719,7 +718,6 @@ try_pair(Pair *pair)
 	GpucolJoinPipe *best = pair->joinrel->fdw_private;
 	GpucolJoinPipe *made;
 
-	pair->host = NIL;
 	made = pair_pipe(pair);
 	if (made == NULL)
 		return;

@@ -38,8 +38,9 @@ gpucol_cpu_op_##NAME(GpucolCpuFrame *f) \
 /* A date and a number of days, aux times: 1 or -1. */
 OP_TIMES(DATE_ADD_I, gpucol_date_add(x, aux * y, &r))
 
-/* The difference of two dates in days, or of two timestamps in microseconds (aux 8). */
-OP_TIMES(TIME_DIFF_I, aux == 8 ? gpucol_stamp_difference(x, y, &r) : gpucol_date_difference(x, y, &r))
+/* The difference of two dates in days, or in microseconds of two timestamps (aux 8) or finite ones (9). */
+OP_TIMES(TIME_DIFF_I, aux == 8 ? gpucol_stamp_difference(x, y, &r) :
+		 aux == 9 ? gpucol_finite_difference(x, y, &r) : gpucol_date_difference(x, y, &r))
 
 /*
  * A timestamp, or a date (aux 1), and an interval: b has its microseconds, c its months and
