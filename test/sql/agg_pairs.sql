@@ -55,5 +55,9 @@ INSERT INTO odd SELECT 50 + k % 6, x, y FROM odd WHERE k < 7;
 INSERT INTO odd VALUES (7, 1e300, 1), (8, 1, 1e308), (8, 1, 1e308), (9, 1e200, 1e200), (10, 1e160, 1e-160);
 SELECT k, differ('SELECT corr(y, x), covar_pop(y, x), regr_sxx(y, x), regr_syy(y, x), regr_avgx(y, x), regr_avgy(y, x), regr_count(y, x) FROM odd WHERE k = ' || k) FROM generate_series(1, 12) k;
 SELECT differ('SELECT k, corr(y, x), covar_pop(y, x), regr_slope(y, x), regr_avgx(y, x), regr_count(y, x) FROM odd WHERE k < 7 OR k > 10 GROUP BY k');
+-- pairs that share arguments, some of which are advanced with others
+SELECT keys, (far('corr(y, x), corr(x, y), regr_sxx(y, x), regr_syy(x, y), corr(x, x), regr_sxx(x, x), corr(r, x), corr(x, r), regr_slope(r, y), corr(y, x) FILTER (WHERE i < 9), regr_sxx(y, x) FILTER (WHERE i < 300), covar_pop(x, y) FILTER (WHERE i < 300)', keys)).*
+FROM unnest('{k, k < 20, "(k, i % 3)", i}'::text[]) keys;
+SELECT k, differ('SELECT k, corr(y, x), regr_sxx(y, x), regr_syy(x, y), regr_sxx(x, y), corr(x, x) FROM odd WHERE k = ' || k || ' GROUP BY k') FROM generate_series(1, 12) k;
 
 DROP SCHEMA agg_pairs CASCADE;

@@ -163,6 +163,43 @@ map_agg(GpucolRun *run, const GpucolAgg *agg, GpucolCpuAggMap *map)
 	return GPUCOL_OK;
 }
 
+/* The state of products of a register with itself, over the rows of another, or NULL. */
+static GpucolCpuAcc *
+find_own_products(GpucolRun *run, const GpucolCpuAcc *of, uint16_t reg)
+{
+	for (int i = 0; i < run->agg.naccs; i++)
+	{
+		GpucolCpuAcc *acc = &run->agg.accs[i];
+
+		if (acc->op == GPUCOL_CPU_ACC_PRODUCTS && acc->arg == reg && acc->order == reg &&
+			acc->filter == of->filter && !acc->with_other)
+			return acc;
+	}
+	return NULL;
+}
+
+/*
+ * Products of two arguments advance those of each with itself, whose rows, sums and deviations
+ * are theirs: arguments of pairs are NULL in the same rows.
+ */
+static void
+join_products(GpucolRun *run)
+{
+	for (int i = 0; i < run->agg.naccs; i++)
+	{
+		GpucolCpuAcc *acc = &run->agg.accs[i];
+		bool		is = acc->op == GPUCOL_CPU_ACC_PRODUCTS && acc->arg != acc->order;
+		GpucolCpuAcc *x = is ? find_own_products(run, acc, acc->arg) : NULL;
+		GpucolCpuAcc *y = is ? find_own_products(run, acc, acc->order) : NULL;
+
+		if (x == NULL || y == NULL)
+			continue;
+		acc->with[0] = (int32_t) x->offset - (int32_t) acc->offset;
+		acc->with[1] = (int32_t) y->offset - (int32_t) acc->offset;
+		x->with_other = y->with_other = true;
+	}
+}
+
 /* The state of a group without rows. */
 static void
 init_first_state(GpucolRun *run)
@@ -287,6 +324,7 @@ gpucol_cpu_agg_init(GpucolRun *run)
 		if (status != GPUCOL_OK)
 			return status;
 	}
+	join_products(run);
 	if (run->agg.nextremes > 0)
 	{
 		GpucolStatus status = gpucol_cpu_extreme_init(run);

@@ -38,6 +38,14 @@ typedef struct GpucolCpuFloatProducts
 	double		products;		/* of deviations from the means */
 } __attribute__((may_alias)) GpucolCpuFloatProducts;
 
+/* States of the same pairs that are advanced together: of x and y, and of each with itself. */
+typedef struct GpucolCpuFloatPair
+{
+	GpucolCpuFloatProducts *xy;
+	GpucolCpuFloatProducts *xx;	/* both NULL: xy is advanced alone */
+	GpucolCpuFloatProducts *yy;
+} GpucolCpuFloatPair;
+
 /* Key word of a double: one NaN. */
 GPUCOL_CPU_INLINE uint64_t
 gpucol_cpu_float_word(double value)
@@ -118,12 +126,58 @@ extern GpucolStatus gpucol_cpu_squares_add_all(GpucolCpuFloatSquares *state, con
 extern GpucolStatus gpucol_cpu_squares_merge(GpucolCpuFloatSquares *a,
 											 const GpucolCpuFloatSquares *b);
 
-/* The same of pairs. */
-extern GpucolStatus gpucol_cpu_products_add(GpucolCpuFloatProducts *state, double x, double y);
-extern GpucolStatus gpucol_cpu_products_add_all(GpucolCpuFloatProducts *state, const double *x,
+/* The same of pairs: one that is not finite, or whose products are not; n of them. */
+extern GpucolStatus gpucol_cpu_products_add_odd(const GpucolCpuFloatPair *pair, double x, double y);
+extern GpucolStatus gpucol_cpu_products_add_all(const GpucolCpuFloatPair *pair, const double *x,
 												const double *y, uint32_t n);
 extern GpucolStatus gpucol_cpu_products_merge(GpucolCpuFloatProducts *a,
 											  const GpucolCpuFloatProducts *b);
+
+/* Have a state all but its products from another one of the same rows. */
+GPUCOL_CPU_INLINE void
+gpucol_cpu_products_put(GpucolCpuFloatProducts *state, double n, double x, double y, double products)
+{
+	state->n = n;
+	state->sums[0] = x;
+	state->sums[1] = y;
+	state->products = products;
+}
+
+/*
+ * Add one pair.  Where all that comes out is finite, so was all that went in, and nothing is left
+ * to be told apart; the first pair's deviations are 0.
+ */
+GPUCOL_CPU_INLINE GpucolStatus
+gpucol_cpu_products_add(const GpucolCpuFloatPair *pair, double x, double y)
+{
+	double		before = pair->xy->n;
+	double		n = before + 1;
+	double		x_sum = pair->xy->sums[0] + x;
+	double		y_sum = pair->xy->sums[1] + y;
+	double		x_off = x * n - x_sum;
+	double		y_off = y * n - y_sum;
+	double		scale = 1.0 / (n * (before + (before == 0)));
+	double		xy = pair->xy->products + x_off * y_off * scale;
+	double		odd = (x_sum - x_sum) + (y_sum - y_sum) + (xy - xy);
+	double		xx = 0;
+	double		yy = 0;
+
+	if (pair->xx != NULL)
+	{
+		xx = pair->xx->products + x_off * x_off * scale;
+		yy = pair->yy->products + y_off * y_off * scale;
+		odd += (xx - xx) + (yy - yy);
+	}
+	if (__builtin_expect(odd != 0, 0))
+		return gpucol_cpu_products_add_odd(pair, x, y);
+	gpucol_cpu_products_put(pair->xy, n, x_sum, y_sum, xy);
+	if (pair->xx != NULL)
+	{
+		gpucol_cpu_products_put(pair->xx, n, x_sum, x_sum, xx);
+		gpucol_cpu_products_put(pair->yy, n, y_sum, y_sum, yy);
+	}
+	return GPUCOL_OK;
+}
 
 /* engine/cpu/agg_merge.c: merge all partitions of the run; before, note what there is to merge. */
 extern GpucolStatus gpucol_cpu_agg_merge_parts(GpucolRun *run);

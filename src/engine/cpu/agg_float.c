@@ -180,8 +180,8 @@ gpucol_cpu_squares_add_all(GpucolCpuFloatSquares *state, const double *x, uint32
 }
 
 /* One of the products of PostgreSQL's float8_regr_accum. */
-GpucolStatus
-gpucol_cpu_products_add(GpucolCpuFloatProducts *state, double x, double y)
+static GpucolStatus
+add_products(GpucolCpuFloatProducts *state, double x, double y)
 {
 	double		n = state->n;
 	bool		x_is = isinf(state->sums[0]) || isinf(x);
@@ -203,6 +203,18 @@ gpucol_cpu_products_add(GpucolCpuFloatProducts *state, double x, double y)
 	if (isinf(state->products))
 		state->products = NAN;
 	return GPUCOL_OK;
+}
+
+GpucolStatus
+gpucol_cpu_products_add_odd(const GpucolCpuFloatPair *pair, double x, double y)
+{
+	GpucolStatus status = add_products(pair->xy, x, y);
+
+	if (status == GPUCOL_OK && pair->xx != NULL)
+		status = add_products(pair->xx, x, x);
+	if (status == GPUCOL_OK && pair->xx != NULL)
+		status = add_products(pair->yy, y, y);
+	return status;
 }
 
 GpucolStatus
@@ -239,27 +251,61 @@ sum_products(const double *x, const double *y, uint32_t n, double x_mean, double
 	return total;
 }
 
-/* Add n pairs to one state. */
-GpucolStatus
-gpucol_cpu_products_add_all(GpucolCpuFloatProducts *state, const double *x, const double *y, uint32_t n)
+/* Merge the products of a vector's rows into a state, unless they are not finite. */
+static bool
+merge_vector(GpucolCpuFloatProducts *vector, const double *x, const double *y, double x_sum, double y_sum)
 {
-	if (n >= LANES && all_finite(x, n) && all_finite(y, n))
-	{
-		GpucolCpuFloatProducts vector = {.n = n};
-		GpucolCpuFloatSum sum;
+	gpucol_cpu_products_put(vector, vector->n, x_sum, y_sum,
+							sum_products(x, y, (uint32_t) vector->n, x_sum / vector->n, y_sum / vector->n));
+	return gpucol_cpu_float_finite(x_sum) && gpucol_cpu_float_finite(y_sum) &&
+		gpucol_cpu_float_finite(vector->products);
+}
 
-		sum_lanes(x, n, &sum);
-		vector.sums[0] = sum.sum + sum.lost;
-		sum_lanes(y, n, &sum);
-		vector.sums[1] = sum.sum + sum.lost;
-		vector.products = sum_products(x, y, n, vector.sums[0] / n, vector.sums[1] / n);
-		if (gpucol_cpu_float_finite(vector.sums[0]) && gpucol_cpu_float_finite(vector.sums[1]) &&
-			gpucol_cpu_float_finite(vector.products))
-			return gpucol_cpu_products_merge(state, &vector);
+/* Add n finite pairs to their states; *done false, and nothing is added, where a sum is not finite. */
+static GpucolStatus
+add_vector(const GpucolCpuFloatPair *pair, const double *x, const double *y, uint32_t n, bool *done)
+{
+	GpucolCpuFloatProducts xy = {.n = n};
+	GpucolCpuFloatProducts xx = {.n = n};
+	GpucolCpuFloatProducts yy = {.n = n};
+	GpucolCpuFloatSum x_sum;
+	GpucolCpuFloatSum y_sum;
+	GpucolStatus status;
+
+	sum_lanes(x, n, &x_sum);
+	if (x == y)
+		y_sum = x_sum;
+	else
+		sum_lanes(y, n, &y_sum);
+	*done = merge_vector(&xy, x, y, x_sum.sum + x_sum.lost, y_sum.sum + y_sum.lost) &&
+		(pair->xx == NULL || (merge_vector(&xx, x, x, xy.sums[0], xy.sums[0]) &&
+							  merge_vector(&yy, y, y, xy.sums[1], xy.sums[1])));
+	if (!*done)
+		return GPUCOL_OK;
+	status = gpucol_cpu_products_merge(pair->xy, &xy);
+	if (status == GPUCOL_OK && pair->xx != NULL)
+		status = gpucol_cpu_products_merge(pair->xx, &xx);
+	if (status == GPUCOL_OK && pair->xx != NULL)
+		status = gpucol_cpu_products_merge(pair->yy, &yy);
+	return status;
+}
+
+/* Add n pairs to their states. */
+GpucolStatus
+gpucol_cpu_products_add_all(const GpucolCpuFloatPair *pair, const double *x, const double *y, uint32_t n)
+{
+	bool		done = false;
+
+	if (n >= LANES && all_finite(x, n) && (x == y || all_finite(y, n)))
+	{
+		GpucolStatus status = add_vector(pair, x, y, n, &done);
+
+		if (done)
+			return status;
 	}
 	for (uint32_t j = 0; j < n; j++)
 	{
-		GpucolStatus status = gpucol_cpu_products_add(state, x[j], y[j]);
+		GpucolStatus status = gpucol_cpu_products_add(pair, x[j], y[j]);
 
 		if (status != GPUCOL_OK)
 			return status;

@@ -429,6 +429,19 @@ add_sum(uint64_t *words, __int128 addend)
 	return GPUCOL_OK;
 }
 
+/* The states of a group that are advanced with one of pairs. */
+GPUCOL_CPU_INLINE GpucolCpuFloatPair
+pair_of(const GpucolCpuAcc *acc, uint64_t *words)
+{
+	bool		both = acc->with[0] != 0;
+
+	return (GpucolCpuFloatPair) {
+		.xy = (GpucolCpuFloatProducts *) words,
+		.xx = both ? (GpucolCpuFloatProducts *) (words + acc->with[0]) : NULL,
+		.yy = both ? (GpucolCpuFloatProducts *) (words + acc->with[1]) : NULL
+	};
+}
+
 /* Advance the only group's state of pairs. */
 static GpucolStatus
 update_products(GpucolCpuWorker *worker, const GpucolCpuAcc *acc, const uint8_t *valid,
@@ -440,11 +453,13 @@ update_products(GpucolCpuWorker *worker, const GpucolCpuAcc *acc, const uint8_t 
 	double	   *packed_y = (double *) worker->codes64;
 	uint32_t	n = worker->nsel;
 
+	GpucolCpuFloatPair pair = pair_of(acc, words);
+
 	if (valid == NULL)
-		return gpucol_cpu_products_add_all((GpucolCpuFloatProducts *) words, x, y, n);
+		return gpucol_cpu_products_add_all(&pair, x, y, n);
 	pack_doubles(x, valid, n, packed_x);
 	n = pack_doubles(y, valid, n, packed_y);
-	return gpucol_cpu_products_add_all((GpucolCpuFloatProducts *) words, packed_x, packed_y, n);
+	return gpucol_cpu_products_add_all(&pair, packed_x, packed_y, n);
 }
 
 /*
@@ -525,7 +540,8 @@ update_group_products(GpucolCpuWorker *worker, const GpucolCpuAcc *acc, const ui
 
 	FOR_ROWS(
 			 {
-				 GpucolStatus one = gpucol_cpu_products_add((GpucolCpuFloatProducts *) words, x[j], y[j]);
+				 GpucolCpuFloatPair pair = pair_of(acc, words);
+				 GpucolStatus one = gpucol_cpu_products_add(&pair, x[j], y[j]);
 				 if (one != GPUCOL_OK)
 					 status = one;
 			 });
@@ -782,7 +798,7 @@ gpucol_cpu_agg_update(GpucolCpuWorker *worker, const GpucolCpuVector *vector)
 	}
 	worker->grouped += own != NULL ? 0 : worker->nsel;
 	for (int a = 0; a < run->agg.naccs && status == GPUCOL_OK; a++)
-		if (!dense || !gpucol_cpu_dense_has(run, a))
+		if (!run->agg.accs[a].with_other && (!dense || !gpucol_cpu_dense_has(run, a)))
 			status = update_acc(worker, groups, &run->agg.accs[a], vector);
 	return status;
 }

@@ -382,6 +382,8 @@ typedef struct GpucolCpuAcc
 	uint32_t	distinct;		/* DISTINCT: number of its set */
 	uint16_t	order;			/* MIN_S, MAX_S, PRODUCTS: as in GpucolAgg */
 	uint32_t	extreme;		/* MIN_S, MAX_S: number among them */
+	int32_t		with[2];		/* PRODUCTS: where from its own those of x and x, y and y are; 0: none */
+	bool		with_other;		/* it is advanced with such a one */
 } GpucolCpuAcc;
 
 /* Where a program aggregate finds its parts. */
@@ -645,10 +647,7 @@ gpucol_cpu_codes_serial(const GpucolRun *run, const GpucolCpuColumn *column)
 		UINT64_MAX - run->join.turn;
 }
 
-/*
- * engine/cpu/source.c: do the next window of the scan, or more of it.  GPUCOL_END when
- * segments, delta and the rows of probed tables are done.
- */
+/* engine/cpu/source.c: do the next window, or more; GPUCOL_END when all rows, of probed tables too, are done. */
 extern GpucolStatus gpucol_cpu_source_step(GpucolRun *run);
 
 /* What happens to the selected rows in the end: see the kinds of programs. */
