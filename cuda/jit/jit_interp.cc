@@ -207,7 +207,7 @@ probes(const JitProgram &program)
 			"; x.filter = " + number(probe.filter) + "; x.keys_end = 0; x.residual_end = " +
 			number(!program.probe_instrs[p].residual.empty()) + "; x.filter_end = " +
 			number(!program.probe_instrs[p].residual.empty() + !program.probe_instrs[p].filter.empty()) +
-			";\n\t\treturn x;\n\t}\n";
+			"; " + (probe.marks == NULL ? "x.marks = NULL;" : "") + "\n\t\treturn x;\n\t}\n";
 		cases.push_back(name + "(plan)");
 		for (int k = probe.first_key; k < probe.first_key + probe.nkeys; k++)
 			copies += "\t\tif (i == " + number(k) + ")\n\t\t{\n\t\t\tx.reg = " + number(plan.probe_keys[k].reg) +
@@ -263,6 +263,7 @@ gpucol_jit_interp(InterpMode mode, const JitProgram &program)
 	source += "\n#include \"cuda/scan/interp_device.cuh\"\nstruct Program\n{\n"
 		"\tstatic constexpr int ROWS = 1;\n"
 		"\tstatic constexpr bool PROBES = " + number(joins) + ";\n"
+		"\tstatic constexpr bool TAILS = 0;\n"
 		"\tstatic constexpr int UNROLL = " + number(GPUCOL_MAX_WORDS) + ";\n"
 		"\tstatic constexpr int MAX_WORDS = " +
 		number(std::max<int>(1, std::max<int>(program.nwords, 2 * program.accs.size()))) + ";\n" +

@@ -48,6 +48,7 @@ struct Part
 	uint32_t	share = 0;
 	std::vector<uint32_t> segments; /* ascending */
 	bool		delta = false;	/* and the delta rows */
+	const Marks *others = NULL; /* of all others, in the last one, which has no rows of the source */
 	size_t		missing = 0;	/* pieces still to be loaded */
 
 	/* as parts.cuh has it */

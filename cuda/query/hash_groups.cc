@@ -86,14 +86,16 @@ HashGroups::scale_floats()
 	std::vector<GpucolAcc> &accs = accumulators_.accs;
 	std::vector<unsigned long long> e(2 * accs.size(), 0);
 	cudaEvent_t t = c_.device.mark();
+	uint64_t	rows;
 	int			log_rows = 1;
 
-	while (((uint64_t) 1 << log_rows) <= c_.scan.rows)
-		log_rows++;
 	program_.plan.exponents = c_.device.upload(e);
 	program_.run(MODE_EXPONENTS);
 	c_.device.finish(t);
 	e = c_.device.download(program_.plan.exponents, e.size());
+	rows = program_.joined_rows();
+	while (rows >> log_rows > 0)
+		log_rows++;
 	for (size_t i = 0; i < accs.size(); i++)
 	{
 		GpucolAcc  &acc = accs[i];

@@ -145,7 +145,7 @@ Interpreter::narrow(Instrs *all)
 	narrowed_ = true;
 }
 
-Interpreter::Interpreter(PartContext &c) : c_(c), probes_(c), registers_(c.program.classes().copy())
+Interpreter::Interpreter(PartContext &c) : c_(c), probes_(c), tails_(c), registers_(c.program.classes().copy())
 {
 	std::vector<GpucolInstr> instrs = c.program.instrs().copy();
 	ProgramArray<GpucolConst> consts = c.program.consts();
@@ -173,6 +173,7 @@ Interpreter::Interpreter(PartContext &c) : c_(c), probes_(c), registers_(c.progr
 	plan.scan = c.scan.scan;
 	plan.prefetched = read_of_most(sections, head.ncolumns);
 	probes_.describe(sections, &plan);
+	tails_.open(&plan);
 	plan.filter = head.filter;
 	plan.nkeys = head.nkeys;
 	all = lay_out(instrs, sections, &plan);
@@ -232,8 +233,10 @@ Interpreter::run(InterpMode mode)
 	const void *compiled = c_.jit_allowed() && !narrowed_ ? c_.compiled.use(gpucol_jit_interp(mode, program_)) : NULL;
 
 	if (plan.nprobes > 0)
-		make_room(gpucol_interp_warps(mode, plan, compiled));
+		make_room(std::max(gpucol_interp_warps(mode, plan, compiled),
+						   tails_.empty() ? 0 : gpucol_interp_warps(mode, plan, NULL)));
 	device_check(gpucol_interp_launch(mode, plan, compiled, c_.device.stream()), "program");
+	tails_.run(mode, plan);
 }
 
 /* Memory for so many warps that probe, and figures of a new run. */
@@ -263,6 +266,13 @@ Interpreter::put_figures(Partial *result)
 		result->probed.push_back(figures[2 * p]);
 		result->found.push_back(figures[2 * p + 1]);
 	}
+	tails_.put_marks(plan, result);
+}
+
+uint64_t
+Interpreter::joined_rows()
+{
+	return plan.nprobes == 0 ? c_.scan.rows : c_.device.download(plan.figures + 2 * plan.nprobes - 1, 1)[0];
 }
 
 /* A row's number and its error, or ~0. */

@@ -15,6 +15,7 @@
 #include "cuda/query/part_context.cuh"
 #include "cuda/query/probes.cuh"
 #include "cuda/query/registers.cuh"
+#include "cuda/query/tails.cuh"
 #include "cuda/scan/interp.cuh"
 
 class Interpreter
@@ -33,11 +34,17 @@ public:
 	/* Make room for the outputs of n rows, `what` in messages; into plan and returned. */
 	std::vector<GpucolInterpOutput> set_outputs(uint64_t n, const char *what);
 
-	/* Enqueue it in one mode, by a kernel of its own if there is one. */
+	/* Enqueue it in one mode, by a kernel of its own if there is one; rows of tables follow. */
 	void		run(InterpMode mode);
 
-	/* The figures of probes, once the last run of AGGREGATE or SELECT is done. */
+	/* Vectors of the source and of these tables, in plan.counts one behind the other. */
+	uint32_t	nvectors() const { return c_.scan.scan.nvectors + tails_.nvectors(); }
+
+	/* The figures of probes, once the last run of AGGREGATE or SELECT is done, and what they have met. */
 	void		put_figures(Partial *result);
+
+	/* Rows behind the last join in such a run, or in one of EXPONENTS, at most. */
+	uint64_t	joined_rows();
 
 	/* What rows' errors came to; and forget them. */
 	GpucolStatus status();
@@ -52,6 +59,7 @@ private:
 
 	PartContext &c_;
 	Probes		probes_;
+	Tails		tails_;
 	JitProgram	program_;
 	RegisterMap registers_;
 	bool		narrowed_ = false;	/* the plan's registers are other ones than the program's */

@@ -96,7 +96,8 @@ prove(const PartTask &task, Scratch &scratch, JitTrial &trial, PreparedScan &sca
 		same = again.nrows == first.nrows && again.size() == first.size() &&
 			memcmp(again.bytes(), first.bytes(), again.size()) == 0 &&
 			again.floats.size() == first.floats.size() &&
-			memcmp(again.floats.data(), first.floats.data(), again.floats.size() * sizeof(FloatSum)) == 0;
+			memcmp(again.floats.data(), first.floats.data(), again.floats.size() * sizeof(FloatSum)) == 0 &&
+			again.marks == first.marks;
 	}
 	catch (const Failure &f)
 	{
@@ -118,7 +119,8 @@ may_prepare(const PartTask &task)
 	auto		ranges = ProgramView(task.run.program()).ranges();
 	auto		is_host = [] (const GpucolRange &r) { return r.op == GPUCOL_RANGE_HOST; };
 
-	return task.deal.found() && (task.run.has(GPUCOL_WIRE_RUN_KEEP) || task.run.has(GPUCOL_WIRE_RUN_LIST)) &&
+	return task.deal.found() && task.part.others == NULL &&
+		(task.run.has(GPUCOL_WIRE_RUN_KEEP) || task.run.has(GPUCOL_WIRE_RUN_LIST)) &&
 		(!task.part.delta || task.run.head().delta_rows == 0) && !std::any_of(ranges.begin(), ranges.end(), is_host);
 }
 

@@ -271,11 +271,25 @@ add_figures(std::vector<uint64_t> *sums, const std::vector<uint64_t> &figures)
 		(*sums)[i] += figures[i];
 }
 
+/* What either has met. */
+static void
+add_marks(Marks *sums, const Marks &marks)
+{
+	sums->resize(std::max(sums->size(), marks.size()));
+	for (size_t p = 0; p < marks.size(); p++)
+	{
+		(*sums)[p].resize(std::max((*sums)[p].size(), marks[p].size()), 0);
+		for (size_t i = 0; i < marks[p].size(); i++)
+			(*sums)[p][i] |= marks[p][i];
+	}
+}
+
 void
 gpucol_partial_merge(const GpucolProgram *p, Partial *whole, Partial *part)
 {
 	add_figures(&whole->probed, part->probed);
 	add_figures(&whole->found, part->found);
+	add_marks(&whole->marks, part->marks);
 	whole->nsegments += part->nsegments;
 	whole->skipped += part->skipped;
 	whole->packed_bytes += part->packed_bytes;

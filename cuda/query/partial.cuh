@@ -36,6 +36,9 @@ struct FloatSum
 extern FloatSum gpucol_float_sum(uint64_t nans, uint64_t infinities, uint64_t minus_infinities,
 								 __int128 sum, int scale, __int128 squares, int square_scale);
 
+/* Rows of joined tables that were met, by probe: a bit for each in whole vectors, or nothing. */
+typedef std::vector<std::vector<uint32_t>> Marks;
+
 struct Partial
 {
 	uint64_t	nrows = 0;
@@ -43,6 +46,8 @@ struct Partial
 	const char *placed = NULL;	/* or there, where the client finds it */
 	size_t		nplaced = 0;	/* bytes */
 	std::vector<FloatSum> floats;	/* [nrows][naggs]; empty: no such sums */
+
+	Marks		marks;			/* of parts after which another delivers rows of tables */
 
 	/* figures */
 	uint64_t	nsegments = 0;

@@ -10,6 +10,8 @@
 #include <algorithm>
 #include <chrono>
 
+#include "cuda/query/program_view.cuh"
+
 /* How often a session that waits looks whether it is still to wait. */
 static const std::chrono::milliseconds CALLED_OFF_LOOK(10);
 
@@ -63,6 +65,56 @@ attempt(Work work)
 	return {GPUCOL_OK, ""};
 }
 
+/* Merge what is complete, in order; `part` is. */
+void
+PartsAtWork::merge_done(Part &part)
+{
+	auto	   &parts = deal_.parts();
+
+	if (part.failure.status == GPUCOL_OK && !failed_)
+		part.failure = attempt([&] {
+			for (; merged_ < parts.size() && parts[merged_]->done; merged_++)
+			{
+				gpucol_partial_merge(run_.program(), &whole_, &parts[merged_]->result);
+				parts[merged_]->result = Partial();
+			}
+		});
+	if (part.failure.status != GPUCOL_OK)
+		failed_ = true;
+}
+
+/* Are there rows of tables to be delivered, once all parts are merged? */
+bool
+PartsAtWork::needs_last() const
+{
+	return !deal_.alone() && !failed_ && merged_ == deal_.parts().size() && !run_.prefetch() &&
+		ProgramView(run_.program()).delivers();
+}
+
+/* Deliver them, by the thread that has computed `part`, which fails where this does. */
+void
+PartsAtWork::compute_last(Part &part)
+{
+	Part		last;
+	Marks		met;
+
+	last.share = part.share;
+	last.others = &met;
+	part.failure = attempt([&] {
+		met.swap(whole_.marks);
+		actions_.compute(last);
+	});
+
+	std::lock_guard<std::mutex> lock(mutex_);
+
+	if (part.failure.status == GPUCOL_OK)
+		part.failure = attempt([&] { gpucol_partial_merge(run_.program(), &whole_, &last.result); });
+	failed_ = failed_ || part.failure.status != GPUCOL_OK;
+	in_last_ = false;
+	done_.notify_all();
+	actions_.changed();
+}
+
 /* By a lane's thread, or the session's: compute a part, and merge what is complete in order. */
 void
 PartsAtWork::compute(Part &part)
@@ -75,27 +127,21 @@ PartsAtWork::compute(Part &part)
 	});
 	{
 		std::lock_guard<std::mutex> lock(mutex_);
-		auto	   &parts = deal_.parts();
 
 		attempt([&] { actions_.release(part); });	/* else in the end */
 		deal_.share_of(part).in_flight--;
 		part.done = true;
-		if (part.failure.status == GPUCOL_OK && !failed_)
-			part.failure = attempt([&] {
-				for (; merged_ < parts.size() && parts[merged_]->done; merged_++)
-				{
-					gpucol_partial_merge(run_.program(), &whole_, &parts[merged_]->result);
-					parts[merged_]->result = Partial();
-				}
-			});
-		if (part.failure.status != GPUCOL_OK)
-			failed_ = true;
+		merge_done(part);
+		in_last_ = needs_last();
 		done_.notify_all();
 
 		/* under the lock: after it the request may be gone */
 		if (!deal_.alone())
 			actions_.changed();
+		if (!in_last_)
+			return;
 	}
+	compute_last(part);
 }
 
 void
@@ -124,6 +170,8 @@ PartsAtWork::end()
 
 	cancelled_ = true;
 	done_.wait(lock, [this] {
+		if (in_last_)
+			return false;
 		for (auto &part : deal_.parts())
 			if (part->submitted && !part->done && !deal_.alone())
 				return false;
@@ -176,6 +224,8 @@ PartsAtWork::finished()
 	std::lock_guard<std::mutex> lock(mutex_);
 	bool		all = true;
 
+	if (in_last_)
+		return false;
 	for (auto &part : deal_.parts())
 	{
 		if (part->submitted && !part->done)

@@ -9,6 +9,9 @@
  * wake-ups.  What they share is under a mutex.  A lane's thread ends a part under it, so
  * that whoever has seen all parts done may let go of them.
  *
+ * Where joins deliver rows of their tables that no part has met, whoever has computed the last of
+ * several parts computes one more, of these rows.
+ *
  *-------------------------------------------------------------------------
  */
 #ifndef GPUCOL_CUDA_PARTS_CUH
@@ -71,6 +74,9 @@ public:
 private:
 	template <class Condition> void await(std::unique_lock<std::mutex> &lock, Condition condition);
 	void		compute(Part &part);
+	void		merge_done(Part &part);
+	bool		needs_last() const;
+	void		compute_last(Part &part);
 	Failure		failure();
 
 	const RunMessage &run_;
@@ -82,6 +88,7 @@ private:
 	std::atomic<bool> failed_{false};
 	Partial		whole_;
 	size_t		merged_ = 0;	/* parts merged, in order */
+	bool		in_last_ = false;	/* the one more is at work */
 };
 
 #endif

@@ -75,7 +75,8 @@ Probes::check_probe(const GpucolProbe &probe) const
 			(cls == GPUCOL_CLASS_S && (numbers == NULL || numbers->bytes() < sizeof(uint32_t))))
 			throw malformed("keys of a built table");
 	}
-	if (probe.kind == GPUCOL_JOIN_LEFT && probe.residual != GPUCOL_NO_REG && !table.head.unique)
+	if ((probe.kind == GPUCOL_JOIN_LEFT || probe.kind == GPUCOL_JOIN_FULL) && probe.residual != GPUCOL_NO_REG &&
+		!table.head.unique)
 		throw unsupported("an outer join with a condition, over keys that are not unique");
 }
 
@@ -93,7 +94,8 @@ Probes::Probes(const PartContext &c) : c_(c)
 {
 	for (const GpucolProbe &probe : c.program.probes())
 	{
-		bool		pairs = probe.kind == GPUCOL_JOIN_INNER || probe.kind == GPUCOL_JOIN_LEFT;
+		bool		pairs = probe.kind == GPUCOL_JOIN_INNER || probe.kind == GPUCOL_JOIN_LEFT ||
+			probe.kind == GPUCOL_JOIN_RIGHT || probe.kind == GPUCOL_JOIN_FULL;
 
 		load_table(probe.table);
 		check_probe(probe);
@@ -188,16 +190,19 @@ Probes::probe(const GpucolProbe &of) const
 	return probe;
 }
 
-/* Is a column of a probe's table read where its match is not at hand any more? */
+/* Is a match, or a column of its row, asked for where it is not at hand any more? */
 bool
 Probes::is_read(size_t number, const Sections &sections) const
 {
+	const GpucolProbe &probe = c_.program.probes()[number];
 	auto		reads = [&] (const Instrs &instrs) {
 		return std::any_of(instrs.begin(), instrs.end(), [&] (const GpucolInstr &in) {
 			return in.op <= GPUCOL_OP_LOAD_S && in.aux < 0 && c_.program.payloads()[-1 - in.aux].probe == number;
 		});
 	};
 
+	if (expands_[number] && ProgramView::delivers(probe) && probe.residual != GPUCOL_NO_REG)
+		return true;
 	for (size_t p = 0; p < sections.probes.size(); p++)
 		if ((p != number || expands_[p]) && (reads(sections.probes[p].keys) || reads(sections.probes[p].residual) ||
 											 reads(sections.probes[p].filter)))

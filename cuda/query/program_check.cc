@@ -382,8 +382,6 @@ Checker::check_probe(const GpucolProbe &probe) const
 		probe.table >= GPUCOL_WIRE_MAX_PROBES || probe.first_key > p->nprobe_keys ||
 		probe.nkeys > p->nprobe_keys - probe.first_key)
 		throw malformed("probe");
-	if (probe.kind >= GPUCOL_JOIN_RIGHT)
-		throw Failure{GPUCOL_UNSUPPORTED, "a join that delivers rows of a built table without a match"};
 	for (int k = 0; k < probe.nkeys; k++)
 		if (keys[probe.first_key + k] >= p->nregs ||
 			!written_before(keys[probe.first_key + k], class_of(keys[probe.first_key + k]), probe.keys_end))

@@ -55,6 +55,17 @@ public:
 		return p_->filter != GPUCOL_NO_REG || p_->nfilter_instrs > 0 || p_->nprobes > 0;
 	}
 
+	/* Does a probe deliver rows of its table when the source has ended?  Does any? */
+	static bool
+	delivers(const GpucolProbe &probe)
+	{
+		return probe.kind >= GPUCOL_JOIN_RIGHT && probe.kind <= GPUCOL_JOIN_RIGHT_ANTI;
+	}
+	bool		delivers() const
+	{
+		return std::any_of(probes().begin(), probes().end(), [] (const GpucolProbe &p) { return delivers(p); });
+	}
+
 	/* Does an instruction load from a built table? */
 	bool
 	loads_payload(const GpucolInstr &in) const

@@ -165,7 +165,7 @@ RowSearch::run()
 	PartDevice &device = c_.device;
 	cudaStream_t stream = device.stream();
 	GpucolInterpPlan &plan = program_.plan;
-	uint32_t	nvectors = c_.scan.scan.nvectors;
+	uint32_t	nvectors = program_.nvectors();
 	const unsigned long long *n,
 			   *last,
 			   *error;

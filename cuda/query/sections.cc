@@ -84,6 +84,8 @@ Sections::Sections(const ProgramView &p, const Instrs &instrs, const std::vector
 
 		pairs.need(probe.residual);
 		sections.residual = pairs.take(probe.keys_end, probe.residual_end);
+		if (ProgramView::delivers(probe))
+			wanted.forget();	/* rows of the table begin there */
 		wanted.need(probe.filter);
 		sections.filter = wanted.take(probe.residual_end, probe.filter_end);
 		probes.push_back(sections);

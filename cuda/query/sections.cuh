@@ -7,7 +7,7 @@
  * each stage computes again what it needs of the instructions before it.  The stages are
  * the filter, each probe, and the rest; what of a probe's is for its residual or its filter
  * alone is computed there.  Where rows multiply at a probe, its residual and its filter are
- * a stage of their own.
+ * a stage of their own; and so is the filter of one that delivers rows of its table in the end.
  *
  *-------------------------------------------------------------------------
  */

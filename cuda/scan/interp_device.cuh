@@ -16,6 +16,10 @@
  * rows multiply the list is saved, and the stages behind run for batches of up to 1,024
  * pairs, which are numbered row by row, until all are done.
  *
+ * A probe may deliver rows of its table when the source's have gone through all probes: those
+ * that nobody has met, or somebody has.  So the rows met are marked, and then the rows of such a
+ * table go their way from its filter on, as those of a segment whose columns are all NULL.
+ *
  * The code is compiled twice.  Ahead of time its program is the one in the plan
  * (interp_program.cuh): instructions are read from memory, registers are an
  * array in local memory, which the L1 cache keeps; several rows of a lane share
@@ -28,49 +32,10 @@
 #ifndef GPUCOL_CUDA_INTERP_DEVICE_CUH
 #define GPUCOL_CUDA_INTERP_DEVICE_CUH
 
-#include "cuda/base/warp.cuh"
+#include "cuda/scan/interp_list.cuh"
 #include "cuda/scan/interp_probe.cuh"
 #include "cuda/scan/interp_table.cuh"
 #include "cuda/scan/offsets.cuh"
-
-/* Rows of a vector, ascending: in a warp's shared memory, or all. */
-struct RowList
-{
-	uint16_t   *rows;			/* [GPUCOL_VECTOR_VALUES] */
-	uint32_t	n;
-	bool		all;
-
-	/* The i-th row; any where there are fewer. */
-	__device__ __forceinline__ int
-	at(uint32_t i) const
-	{
-		return all ? i : i < n ? rows[i] : 0;
-	}
-
-	/* Append the warp's rows that are `on`; they must come after those listed. */
-	__device__ __forceinline__ void
-	append(bool on, int row)
-	{
-		uint32_t	w = __ballot_sync(GPUCOL_ALL_LANES, on);
-
-		if (on)
-			rows[n + __popc(w & ((1u << threadIdx.x % 32) - 1))] = row;
-		n += __popc(w);
-	}
-
-	/* List the rows of a lane mask. */
-	__device__ __forceinline__ void
-	set(uint32_t mask, int lane)
-	{
-		all = __all_sync(GPUCOL_ALL_LANES, mask == 0xffffffffu);
-		n = all ? GPUCOL_VECTOR_VALUES : 0;
-		if (all || !__any_sync(GPUCOL_ALL_LANES, mask != 0))
-			return;
-		for (int p = 0; p < 32; p++)
-			append(mask >> p & 1, p * 32 + lane);
-		__syncwarp();
-	}
-};
 
 /* One warp's run of program P in one mode. */
 template <int MODE, class P>
@@ -173,24 +138,10 @@ struct ProgramWarp
 		return (uint32_t *) memory;
 	}
 
-	/* What a probe at which rows multiply has saved; 64 bits lest pairs wrap. */
-	struct Saved
-	{
-		unsigned long long next;	/* pair, */
-		unsigned long long npairs;
-		unsigned long long starts[GPUCOL_VECTOR_VALUES];	/* first pair of each row */
-		uint32_t	n;			/* rows */
-		uint32_t	row[GPUCOL_VECTOR_VALUES];
-		uint32_t	first[GPUCOL_VECTOR_VALUES];	/* of the table's rows */
-		uint32_t	match[1];	/* of the probes before, by slot and row */
-	};
-
-	static_assert(sizeof(Saved) <= GPUCOL_SAVED_BYTES, "room for what is saved");
-
-	__device__ __forceinline__ Saved *
+	__device__ __forceinline__ SavedRows *
 	saved(const GpucolDeviceProbe &probe) const
 	{
-		return (Saved *) (memory + probe.saved);
+		return (SavedRows *) (memory + probe.saved);
 	}
 
 	/* Add to the figures of probe p. */
@@ -244,6 +195,34 @@ struct ProgramWarp
 		__syncwarp();
 	}
 
+	/* Are the rows met noted? */
+	__device__ __forceinline__ static bool
+	marks(const GpucolDeviceProbe &probe)
+	{
+		return MODE != MODE_EMIT && probe.marks != NULL;
+	}
+
+	/* Note the rows of the table that rows of `on` have met. */
+	__device__ __forceinline__ void
+	mark(const Place<R, Columns> &place, const GpucolDeviceProbe &probe, uint32_t on) const
+	{
+		if (marks(probe))
+#pragma unroll
+			for (int r = 0; r < R; r++)
+				if (on >> r & 1)
+					mark_rows(probe, place.match[r], 1);
+	}
+
+	/* The same where keys alone decide. */
+	__device__ __forceinline__ void
+	mark_keys(const Place<R, Columns> &place, const GpucolDeviceProbe &probe, const uint32_t *n) const
+	{
+		if (marks(probe))
+#pragma unroll
+			for (int r = 0; r < R; r++)
+				mark_key(probe, place.match[r], n[r]);
+	}
+
 	/* Rows of `on` that pass the filter of probe p, if it has one. */
 	__device__ __forceinline__ uint32_t
 	filter_of(const Place<R, Columns> &place, int p, const GpucolDeviceProbe &probe, uint32_t on)
@@ -255,11 +234,13 @@ struct ProgramWarp
 
 	/*
 	 * Rows of `tried` that meet one of their `n` rows of the table from place.match on, so
-	 * that the residual is true; place.match becomes that row, or none.
+	 * that the residual is true; place.match becomes that row, or none.  Where nothing but rows
+	 * of the table is wanted, all that they meet are marked.
 	 */
 	__device__ __forceinline__ uint32_t
 	meet(Place<R, Columns> &place, int p, const GpucolDeviceProbe &probe, const uint32_t *n, uint32_t tried)
 	{
+		const bool	all = probe.kind == GPUCOL_JOIN_RIGHT_SEMI || probe.kind == GPUCOL_JOIN_RIGHT_ANTI;
 		uint32_t	first[R];
 		uint32_t	met = 0;
 
@@ -272,14 +253,16 @@ struct ProgramWarp
 
 #pragma unroll
 			for (int r = 0; r < R; r++)
-				if ((tried & ~met) >> r & 1 && i < n[r])
+				if ((all ? tried : tried & ~met) >> r & 1 && i < n[r])
 				{
 					now |= 1u << r;
 					place.match[r] = first[r] + i;
 				}
 			if (!__any_sync(GPUCOL_ALL_LANES, now != 0))
 				break;
-			met |= P::residual_of(plan, p, place, reg, now) & now & reg.truths(probe.residual);
+			now &= P::residual_of(plan, p, place, reg, now) & reg.truths(probe.residual);
+			mark(place, probe, now);
+			met |= now;
 			if (probe.unique)
 				break;
 		}
@@ -327,10 +310,16 @@ struct ProgramWarp
 		place.probe = p;
 		if (probe.residual != GPUCOL_NO_REG)
 			met = meet(place, p, probe, n, met);
+		else
+			mark_keys(place, probe, n);
 		switch (probe.kind)
 		{
 			case GPUCOL_JOIN_LEFT:
+			case GPUCOL_JOIN_FULL:
 				return on;
+			case GPUCOL_JOIN_RIGHT_SEMI:
+			case GPUCOL_JOIN_RIGHT_ANTI:
+				return 0;
 			case GPUCOL_JOIN_ANTI:
 				return on & ~met;
 			case GPUCOL_JOIN_NOT_IN:
@@ -362,7 +351,7 @@ struct ProgramWarp
 
 	/* Save a batch's rows that have pairs. */
 	__device__ __forceinline__ void
-	save_rows(const Place<R, Columns> &place, const GpucolDeviceProbe &probe, const uint32_t *n, Saved *to)
+	save_rows(const Place<R, Columns> &place, const GpucolDeviceProbe &probe, const uint32_t *n, SavedRows *to)
 	{
 		int			before = probe.nslots - (probe.slot >= 0);
 		uint32_t	at = to->n;
@@ -406,7 +395,7 @@ struct ProgramWarp
 	__device__ __forceinline__ void
 	open_pairs(Place<R, Columns> &place, int p, const GpucolDeviceProbe &probe)
 	{
-		Saved	   *to = saved(probe);
+		SavedRows  *to = saved(probe);
 
 		if (lane == 0)
 		{
@@ -421,9 +410,11 @@ struct ProgramWarp
 			uint32_t	nulls;
 			uint32_t	there = look_up(place, probe, on, n, &nulls);
 
+			if (probe.residual == GPUCOL_NO_REG)
+				mark_keys(place, probe, n);
 #pragma unroll
 			for (int r = 0; r < R; r++)
-				if (probe.kind == GPUCOL_JOIN_LEFT && (on & ~there) >> r & 1)
+				if ((probe.kind == GPUCOL_JOIN_LEFT || probe.kind == GPUCOL_JOIN_FULL) && (on & ~there) >> r & 1)
 					n[r] = 1;	/* with no row of the table */
 			save_rows(place, probe, n, to);
 		}
@@ -432,36 +423,17 @@ struct ProgramWarp
 		list.n = 0;
 	}
 
-	/* The row, of those saved, that a pair is of. */
-	__device__ __forceinline__ static uint32_t
-	row_of_pair(const Saved *from, unsigned long long pair)
-	{
-		uint32_t	low = 0,
-					high = from->n;
-
-		while (high - low > 1)
-		{
-			uint32_t	middle = (low + high) / 2;
-
-			if (from->starts[middle] <= pair)
-				low = middle;
-			else
-				high = middle;
-		}
-		return low;
-	}
-
 	/* List the next pairs that were saved at a probe. */
 	__device__ __forceinline__ void
 	list_pairs(int p, const GpucolDeviceProbe &probe)
 	{
-		Saved	   *from = saved(probe);
+		SavedRows  *from = saved(probe);
 		unsigned long long next = from->next;
 		uint32_t	n = (uint32_t) min(from->npairs - next, (unsigned long long) GPUCOL_VECTOR_VALUES);
 
 		for (uint32_t i = lane; i < n; i += 32)
 		{
-			uint32_t	row = row_of_pair(from, next + i);
+			uint32_t	row = from->row_of_pair(next + i);
 
 			list.rows[i] = from->row[row];
 			for (int s = 0; s < probe.nslots; s++)
@@ -504,7 +476,10 @@ struct ProgramWarp
 					matches()[probe.slot * GPUCOL_VECTOR_VALUES + place.at + r * 32];
 			__syncwarp();
 			if (probe.residual != GPUCOL_NO_REG)
+			{
 				on = P::residual_of(plan, p, place, reg, on) & reg.truths(probe.residual);
+				mark(place, probe, on);
+			}
 			handed_on += warp_rows(on);
 			keep(place, probe, filter_of(place, p, probe, on), &passed);
 		}
@@ -545,12 +520,11 @@ struct ProgramWarp
 		return !opened && list.n > 0;
 	}
 
-	/* Take the list through all probes, and use what comes out; the number of these rows. */
+	/* Take the list through the probes behind `last`, and use what comes out; the number of these rows. */
 	__device__ __forceinline__ unsigned long long
-	join_list(Place<R, Columns> &place, unsigned long long out, unsigned long long number)
+	join_list(Place<R, Columns> &place, int last, unsigned long long out, unsigned long long number)
 	{
 		const unsigned long long start = out;
-		int			last = -1;
 
 		for (;;)
 		{
@@ -567,11 +541,36 @@ struct ProgramWarp
 		return out - start;
 	}
 
+	/* List rows of a vector of the table of the probe whose rows the scan is of. */
+	__device__ __forceinline__ void
+	list_tail(Place<R, Columns> &place, int p, const GpucolDeviceProbe &probe)
+	{
+		RowList		passed = {list.rows, 0, false};
+
+		list.set(delivered_mask(probe, place.vector, lane), lane);
+		count(p, 0, list.n);
+		for (int s = 0; s < probe.nslots; s++)
+			for (uint32_t i = lane; i < list.n; i += 32)
+				matches()[s * GPUCOL_VECTOR_VALUES + i] = GPUCOL_LOOKUP_NONE;
+		for (uint32_t i = 0; i < list.n; i += 32 * R)
+		{
+			uint32_t	on = take_rows(i, place);
+
+			place.probe = p;
+#pragma unroll
+			for (int r = 0; r < R; r++)
+				place.match[r] = place.vector * GPUCOL_VECTOR_VALUES + place.row[r];
+			__syncwarp();
+			keep(place, probe, filter_of(place, p, probe, on), &passed);
+		}
+		list = passed;
+	}
+
 	/* Add the warp's figures of probes to all. */
 	__device__ __forceinline__ void
 	deliver_figures() const
 	{
-		if (lane >= P::nprobes(plan) || (MODE != MODE_AGGREGATE && MODE != MODE_SELECT))
+		if (lane >= P::nprobes(plan) || MODE == MODE_EMIT)
 			return;
 		atomicAdd(plan.figures + 2 * lane, reached);
 		atomicAdd(plan.figures + 2 * lane + 1, found);
@@ -746,7 +745,9 @@ struct ProgramWarp
 	run_vector(const Run &run, const Columns &columns, uint32_t vector, size_t number, bool skip)
 	{
 		const GpucolScanPlan &scan = plan.scan;
-		Place<R, Columns> place = {columns, vector, number * GPUCOL_VECTOR_VALUES, {}, matches(), 0, -1, {}};
+		const int	tail = P::TAILS ? plan.tail : 0;
+		Place<R, Columns> place = {columns, vector, (number + (tail > 0 ? plan.tail_start : 0)) * GPUCOL_VECTOR_VALUES,
+			{}, matches(), 0, -1, {}};
 		unsigned long long out = 0;
 		unsigned long long row = (unsigned long long) scan.segments[run.segment].number << 32 |
 			vector * GPUCOL_VECTOR_VALUES;
@@ -756,10 +757,15 @@ struct ProgramWarp
 		{
 			unsigned long long n;
 
-			list.set(skip ? 0 : vector_mask(scan, run, vector, lane), lane);
-			if (P::filters(plan))
-				filter_list(place);
-			n = join_list(place, MODE == MODE_EMIT ? plan.counts[number] : 0, row);
+			if (tail > 0)
+				list_tail(place, tail - 1, P::probe(plan, tail - 1));
+			else
+			{
+				list.set(skip ? 0 : vector_mask(scan, run, vector, lane), lane);
+				if (P::filters(plan))
+					filter_list(place);
+			}
+			n = join_list(place, tail - 1, MODE == MODE_EMIT ? plan.counts[number] : 0, row);
 			if (MODE == MODE_SELECT && lane == 0)
 				plan.counts[number] = n;
 			return;

@@ -112,7 +112,7 @@ struct GpucolDevicePayload
  */
 struct GpucolDeviceProbe
 {
-	uint8_t		kind;			/* GpucolJoinKind, up to NOT_IN */
+	uint8_t		kind;			/* GpucolJoinKind, up to RIGHT_ANTI */
 	uint8_t		way;			/* GpucolLookupWay */
 	uint8_t		nkeys;
 	uint8_t		first_key;
@@ -137,9 +137,11 @@ struct GpucolDeviceProbe
 	const uint32_t *before;
 	const unsigned long long *buckets;
 	const unsigned long long *words;
+	uint32_t   *marks;			/* a bit for each of the table's rows, in whole vectors, set where
+								 * it was met; NULL: the table delivers none */
 };
 
-/* Bytes that such a probe saves beside matches (ProgramWarp::Saved). */
+/* Bytes that such a probe saves beside matches (SavedRows). */
 constexpr uint32_t GPUCOL_SAVED_BYTES = 32 + 1024 * (8 + 4 + 4);
 
 /* One output column of a SCAN. */
@@ -177,6 +179,8 @@ struct GpucolInterpPlan
 	uint16_t	nprobes;
 	uint16_t	rest_start;		/* instructions behind the probes, to ninstrs */
 	bool		expands;		/* rows multiply at some probe */
+	uint8_t		tail;			/* 1 + a probe, whose table's rows `scan` is of; 0: the source's */
+	uint64_t	tail_start;		/* vectors before these rows' */
 	GpucolDeviceTable groups;		/* nkeys > 0 */
 	GpucolDeviceTable distinct;	/* key: accumulator and group, value */
 	unsigned long long *table;	/* [capacity or 1][nwords] */

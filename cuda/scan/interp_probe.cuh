@@ -66,6 +66,39 @@ rows_of_number(const GpucolDeviceProbe &probe, uint32_t number, uint32_t *n)
 	return first;
 }
 
+/* Note that `n` rows of a probe's table from `first` on were met. */
+__device__ __forceinline__ void
+mark_rows(const GpucolDeviceProbe &probe, uint32_t first, uint32_t n)
+{
+	for (uint32_t i = first; i < first + n && i < probe.nrows; i++)
+	{
+		const uint32_t bit = 1u << i % 32;
+
+		if (!(*(volatile uint32_t *) (probe.marks + i / 32) & bit))
+			atomicOr(probe.marks + i / 32, bit);
+	}
+}
+
+/*
+ * The same of all rows of a key, which are noted together: where the first is, somebody has noted
+ * the others, or is about to.
+ */
+__device__ __forceinline__ void
+mark_key(const GpucolDeviceProbe &probe, uint32_t first, uint32_t n)
+{
+	if (n > 0 && first < probe.nrows && !(*(volatile uint32_t *) (probe.marks + first / 32) >> first % 32 & 1))
+		mark_rows(probe, first, n);
+}
+
+/* Lane mask of the rows of a vector of a probe's table that it delivers in the end. */
+__device__ __forceinline__ uint32_t
+delivered_mask(const GpucolDeviceProbe &probe, uint32_t vector, int lane)
+{
+	uint32_t	met = lane_mask_of_rows(probe.marks, vector, lane);
+
+	return tail_mask(probe.nrows, vector, lane) & (probe.kind == GPUCOL_JOIN_RIGHT_SEMI ? met : ~met);
+}
+
 /* Does a number stand for the keys of a row?  Asked of tables of wide words. */
 template <class P, int R>
 __device__ __forceinline__ bool

@@ -17,6 +17,7 @@ template <bool WITH_PROBES>
 struct InterpretedProgram
 {
 	static constexpr bool PROBES = WITH_PROBES;
+	static constexpr bool TAILS = WITH_PROBES;
 	static constexpr int ROWS = GPUCOL_INTERP_ROWS;
 	static constexpr int UNROLL = 1;
 	static constexpr int MAX_WORDS = GPUCOL_MAX_WORDS;

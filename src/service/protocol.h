@@ -71,7 +71,7 @@
 #include "kernel/shape.h"
 
 #define GPUCOL_WIRE_MAGIC		0x44475047	/* "GPGD" */
-#define GPUCOL_WIRE_VERSION		18
+#define GPUCOL_WIRE_VERSION		19
 #define GPUCOL_WIRE_SOCKET		"gpucol_gpud.sock"	/* in the data directory */
 #define GPUCOL_WIRE_MAX_PAYLOAD (64u << 20)
 #define GPUCOL_WIRE_INLINE		(32u << 10)
@@ -334,7 +334,7 @@ gpucol_wire_lookup_sizes(const GpucolWireLookup *lookup, uint64_t sizes[GPUCOL_L
  * AGG: for each key its values (int64 or double; D: 16 bytes) [nrows] and
  * uint8 nulls[nrows] padded to 8 bytes; then GpucolAggState[nrows][naggs].
  * SCAN: uint64 row[nrows] (segment << 32 | row, segment = nsegments for delta
- * rows), then each output as a key above.
+ * rows, nsegments + 1 for those that a probe delivers of its table), then each output as a key above.
  * RANKED: the keys of groups as above, then for each ranking: int32
  * counts[nrows] padded to 8 bytes; double probability[nrows], if wanted; if labels
  * are wanted, a GpucolWireLabels, the labels padded to 8 bytes, and for U-kRanks

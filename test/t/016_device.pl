@@ -16,7 +16,7 @@ use Test::More;
 use Time::HiRes qw(sleep);
 
 my $node = new_server('device');
-my ($MAGIC, $VERSION, $WELCOME, $ROWS, $EVICTED) = (0x44475047, 18, 64, 70, 71);
+my ($MAGIC, $VERSION, $WELCOME, $ROWS, $EVICTED) = (0x44475047, 19, 64, 70, 71);
 
 $node->safe_psql('postgres', <<SQL);
 CREATE TABLE t USING gpucol AS SELECT i AS a, i % 7 AS b FROM generate_series(1, 50000) i;

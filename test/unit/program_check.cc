@@ -156,6 +156,11 @@ test_right()
 	program.ranges[1].n = 0;
 	program.ranges[1].lo = NO;
 	CHECK("a scan without a filter, of no values", reason(&program, sizeof(program)).empty());
+	for (uint16_t kind : {GPUCOL_JOIN_RIGHT, GPUCOL_JOIN_FULL, GPUCOL_JOIN_RIGHT_SEMI, GPUCOL_JOIN_RIGHT_ANTI})
+	{
+		program.probes[0].kind = kind;
+		CHECK("a join that delivers rows of its table", reason(&program, sizeof(program)).empty());
+	}
 }
 
 static void
@@ -322,7 +327,6 @@ test_probes()
 	}
 	for (uint16_t kind : {0, (int) GPUCOL_JOIN_RIGHT_ANTI + 1, 77})
 		wrong("malformed request: probe", [kind] (Program &p) { p.probes[0].kind = kind; });
-	wrong("without a match", [] (Program &p) { p.probes[0].kind = GPUCOL_JOIN_FULL; });
 	wrong("malformed request: probe", [] (Program &p) { p.probes[0].table = GPUCOL_WIRE_MAX_PROBES; });
 	wrong("malformed request: probe", [] (Program &p) { p.probes[0].kind = GPUCOL_JOIN_NOT_IN; });
 	wrong("malformed request: probe", [] (Program &p) { p.probes[1].nkeys = 0; });

@@ -97,6 +97,9 @@ static std::mutex computed_mutex;
 static std::multiset<uint32_t> computed;
 static std::vector<size_t> part_sizes;
 static int	delta_parts;
+static std::vector<Marks> others;	/* of parts that have no rows of their own */
+static bool marking;			/* each other part has met a row of a joined table */
+static bool fails_in_the_end;	/* parts without rows of their own do */
 static std::function<void(const PartTask &)> inspect;
 
 void
@@ -107,6 +110,14 @@ gpucol_part_compute(const PartTask &task)
 	computed.insert(task.part.segments.begin(), task.part.segments.end());
 	part_sizes.push_back(task.part.segments.size());
 	delta_parts += task.part.delta;
+	if (task.part.others != NULL)
+	{
+		others.push_back(*task.part.others);
+		if (fails_in_the_end)
+			throw Failure{GPUCOL_UNSUPPORTED, "the end"};
+	}
+	else if (marking)
+		task.part.result.marks = {{}, {1u << task.part.segments[0]}};
 	for (uint32_t s : task.part.segments)
 	{
 		const Resident *chunk = task.pieces.chunks(s)[0];
@@ -130,6 +141,7 @@ struct Run
 	GpucolWireRun head = {};
 	std::vector<GpucolWireSegment> segments;
 	std::vector<GpucolWireColumnChunk> chunks;
+	uint16_t	join = 0;		/* kind of a probe, if there is one */
 
 	Run(uint64_t storage, uint32_t nsegments)
 	{
@@ -149,6 +161,7 @@ struct Run
 			GpucolProgram head;
 			GpucolProgramColumn column;
 			GpucolAgg	agg;
+			GpucolProbe	probe;
 		}			program = {};
 		bool		listed = head.flags & GPUCOL_WIRE_RUN_LIST;
 		std::vector<char> bytes;
@@ -167,6 +180,10 @@ struct Run
 		program.column.kind = GPUCOL_KIND_INT;
 		program.agg.op = GPUCOL_AGG_COUNT_STAR;
 		program.agg.arg = program.agg.filter = GPUCOL_NO_REG;
+		program.head.nprobes = join != 0;
+		program.head.probes = (uint32_t) ((char *) &program.probe - (char *) &program);
+		program.probe.kind = join;
+		program.probe.residual = program.probe.filter = GPUCOL_NO_REG;
 		head.program_size = sizeof(program);
 		head.nsegments = segments.size();
 		add(&head, sizeof(head));
@@ -208,6 +225,7 @@ struct Session
 		computed.clear();
 		part_sizes.clear();
 		delta_parts = 0;
+		others.clear();
 		request.reset();
 		try
 		{
@@ -412,6 +430,42 @@ test_lists()
 		CHECK("and is answered", s.answer() == "" && computed == all(6));
 		run.head.list = 1;
 		CHECK("another list is none", s.run(run) == "malformed request: a list of other segments");
+	}
+	close_devices();
+}
+
+/* Rows of joined tables that no part has met are delivered by one more, which knows what all have. */
+static void
+test_rows_of_tables()
+{
+	open_devices(2);
+	{
+		Session		s;
+		Run			run(1, 6);
+
+		run.join = GPUCOL_JOIN_FULL;
+		marking = true;
+		CHECK("a RUN is taken", s.run(run) == "");
+		s.send_all();
+		CHECK("by two devices, and in the end", s.answer() == "" && computed == all(6) && part_sizes.size() == 3);
+		CHECK("with what both have met", part_sizes.back() == 0 && others == std::vector<Marks>({{{}, {3}}}));
+		fails_in_the_end = true;
+		CHECK("or it fails", s.run(run) == "" && s.answer() == "the end" && others.size() == 1);
+		fails_in_the_end = false;
+		run.join = GPUCOL_JOIN_SEMI;
+		CHECK("no other join needs it", s.run(run) == "" && s.answer() == "" && part_sizes.size() == 2);
+		marking = false;
+	}
+	close_devices();
+	open_devices(1);
+	{
+		Session		s;
+		Run			run(1, 6);
+
+		run.join = GPUCOL_JOIN_RIGHT_ANTI;
+		CHECK("nor a part that is alone", s.run(run) == "");
+		s.send_all();
+		CHECK("which delivers them itself", s.answer() == "" && part_sizes.size() == 1 && others.empty());
 	}
 	close_devices();
 }
@@ -641,6 +695,7 @@ main()
 {
 	test_one_part();
 	test_lists();
+	test_rows_of_tables();
 	test_tables();
 	test_parts();
 	test_failed_part();

@@ -36,9 +36,8 @@ payloads_of(const GpucolGpuRun *run)
 static const char *
 obstacle(const GpucolProbe *probe, const GpucolLookupView *table)
 {
-	if (probe->kind >= GPUCOL_JOIN_RIGHT)
-		return "a join that delivers rows of a built table without a match";
-	if (probe->kind == GPUCOL_JOIN_LEFT && probe->residual != GPUCOL_NO_REG && !table->unique)
+	if ((probe->kind == GPUCOL_JOIN_LEFT || probe->kind == GPUCOL_JOIN_FULL) && probe->residual != GPUCOL_NO_REG &&
+		!table->unique)
 		return "an outer join with a condition, over keys that are not unique";
 	for (int k = 0; k < table->nkeys; k++)
 		if (table->columns[k].highs != NULL)
@@ -180,6 +179,8 @@ gpucol_gpu_lookups_open(GpucolGpuRun *run, const GpucolRunOptions *options, cons
 		uint16_t	t = probes[i].table;
 		const char *text;
 
+		if (probes[i].kind >= GPUCOL_JOIN_SET)
+			return gpucol_gpu_refuse(why, GPUCOL_UNSUPPORTED, "elements of arrays or fields of texts as rows");
 		if (t >= options->nlookups || t >= GPUCOL_WIRE_MAX_PROBES || options->lookups[t] == NULL)
 			return gpucol_gpu_refuse(why, GPUCOL_UNSUPPORTED, "a join without its table");
 		run->tables[t].lookup = options->lookups[t];

@@ -120,20 +120,43 @@ result_columns(const GpucolGpuRun *run)
 	return is_ranked(run) ? (int) run->shape->nkeys : run->program->nkeys;
 }
 
-/* Is every row that a scan found one of the table? */
+/* Is every row that a scan found one of the table, or of one that a probe delivers? */
 static bool
 rows_exist(const GpucolGpuRun *run)
 {
+	uint32_t	nsegments = run->manifest->nsegments;
+
 	for (uint64_t i = 0; i < run->result.nrows; i++)
 	{
 		uint32_t	segment = (uint32_t) (run->rows[i] >> 32);
 		uint32_t	row = (uint32_t) run->rows[i];
 
-		if (segment < run->manifest->nsegments ? row >= run->manifest->segments[segment].nrows :
-			row >= run->delta.nrows)
+		if (segment < nsegments ? row >= run->manifest->segments[segment].nrows :
+			segment == nsegments ? row >= run->delta.nrows :
+			segment > nsegments + 1 || run->program->nprobes == 0)
 			return false;
 	}
 	return true;
+}
+
+/* Virtual TID of a segment row, as src/columnar/rownum.h defines it. */
+static uint64_t
+virtual_tid(uint64_t row)
+{
+	return (UINT64_C(0x80000000) + row / 256) << 16 | (1 + row % 256);
+}
+
+/* The identity of a row that a scan found; those of joined tables have none. */
+static uint64_t
+row_tid(const GpucolGpuRun *run, uint64_t found)
+{
+	uint32_t	segment = (uint32_t) (found >> 32);
+	uint32_t	row = (uint32_t) found;
+
+	if (segment > run->manifest->nsegments)
+		return 0;
+	return segment == run->manifest->nsegments ? run->delta.tids[row] :
+		virtual_tid(run->manifest->first_rows[segment] + row);
 }
 
 /* Put the strings in the states of least and greatest bytes, which hold places. */
@@ -226,13 +249,6 @@ gpucol_gpu_result_find(GpucolGpuRun *run)
 
 /* ---- batches ---- */
 
-/* Virtual TID of a segment row, as src/columnar/rownum.h defines it. */
-static uint64_t
-virtual_tid(uint64_t row)
-{
-	return (UINT64_C(0x80000000) + row / 256) << 16 | (1 + row % 256);
-}
-
 /* The byte strings whose numbers output k holds; NULL if it holds none. */
 static const GpucolBytes *
 output_strings(const GpucolGpuRun *run, int k, uint32_t *n)
@@ -320,13 +336,7 @@ gpucol_gpu_result_next(GpucolGpuRun *run, GpucolResult *out)
 	else if (run->rows != NULL)
 	{
 		for (uint32_t i = 0; i < n; i++)
-		{
-			uint64_t	row = run->rows[run->at + i];
-			uint32_t	segment = (uint32_t) (row >> 32);
-
-			run->tids[i] = segment >= run->manifest->nsegments ? run->delta.tids[(uint32_t) row] :
-				virtual_tid(run->manifest->first_rows[segment] + (uint32_t) row);
-		}
+			run->tids[i] = row_tid(run, run->rows[run->at + i]);
 		out->tids = run->tids;
 	}
 	else
