@@ -16,6 +16,20 @@ from points p cross join lateral (
     order by (p.x - c.x) * (p.x - c.x) + (p.y - c.y) * (p.y - c.y) + (p.z - c.z) * (p.z - c.z), k limit 1) nearest
 group by k order by k;
 
+-- kmeans40_lateral
+select k, count(*), avg(p.x), avg(p.y), avg(p.z)
+from points p cross join lateral (
+    select k from centres c where c.k <= 40
+    order by (p.x - c.x) * (p.x - c.x) + (p.y - c.y) * (p.y - c.y) + (p.z - c.z) * (p.z - c.z), k limit 1) nearest
+group by k order by k;
+
+-- kmeans100_lateral
+select k, count(*), avg(p.x), avg(p.y), avg(p.z)
+from points p cross join lateral (
+    select k from centres c where c.k <= 100
+    order by (p.x - c.x) * (p.x - c.x) + (p.y - c.y) * (p.y - c.y) + (p.z - c.z) * (p.z - c.z), k limit 1) nearest
+group by k order by k;
+
 -- kmeans20_rank
 select k, count(*), avg(x), avg(y), avg(z)
 from (select p.id, p.x, p.y, p.z, c.k, row_number() over (partition by p.id
