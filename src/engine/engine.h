@@ -213,6 +213,7 @@ gpucol_top_clamp(__int128 value)
 typedef struct GpucolProbeOrder
 {
 	uint32_t	most;			/* 1 to GPUCOL_MOST_FIRST; 0: all match */
+	uint32_t	skipped;		/* fewer: so many of them, the first, are left out */
 	int			nkeys;
 	const uint16_t *keys;		/* of class B, I, D or F */
 	const bool *descending;		/* by key */

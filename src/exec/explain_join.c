@@ -106,7 +106,10 @@ append_condition(StringInfo text, Context *context, const GpucolPipeStep *step)
 	}
 	if (step->most > 0)
 	{
-		appendStringInfo(text, ", of each row the first %d by ", step->most);
+		appendStringInfo(text, ", of each row the first %d ", step->most - step->skipped);
+		if (step->skipped > 0)
+			appendStringInfo(text, "behind %d ", step->skipped);
+		appendStringInfoString(text, "by ");
 		append_order(text, context, step);
 	}
 	if (step->filter != NIL)

@@ -117,7 +117,7 @@ init_set(GpucolBuild *build)
 static GpucolProbeOrder
 make_order(const GpucolPipeStep *step)
 {
-	GpucolProbeOrder order = {.most = step->most,.nkeys = list_length(step->order)};
+	GpucolProbeOrder order = {.most = step->most,.skipped = step->skipped,.nkeys = list_length(step->order)};
 	bool	   *descending = palloc(Max(order.nkeys, 1) * sizeof(bool));
 	bool	   *nulls_first = palloc(Max(order.nkeys, 1) * sizeof(bool));
 

@@ -42,6 +42,7 @@ typedef struct GpucolPipeStep
 	double		rows;			/* estimate of the rows behind it */
 	int			most;			/* of the table's rows only so many, the first, for each row that
 								 * flows; 0: all, or else by */
+	int			skipped;		/* fewer: so many of these, the first, are left out */
 	List	   *order;			/* of Expr, */
 	List	   *descending;		/* IntList of bool by each, */
 	List	   *nulls_first;	/* the same */

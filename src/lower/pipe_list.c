@@ -60,7 +60,7 @@ save_step(const GpucolPipeStep *step, List **exprs)
 	saved = lappend(saved, list_copy(step->scales));
 	saved = lappend(saved, save_exprs(step->residual, exprs));
 	saved = lappend(saved, save_exprs(step->filter, exprs));
-	saved = lappend(saved, list_make1_int(step->most));
+	saved = lappend(saved, list_make2_int(step->most, step->skipped));
 	saved = lappend(saved, save_exprs(step->order, exprs));
 	saved = lappend(saved, list_copy(step->descending));
 	return lappend(saved, list_copy(step->nulls_first));
@@ -80,6 +80,7 @@ load_step(List *saved, List *exprs)
 	step->residual = load_exprs(list_nth(saved, 6), exprs);
 	step->filter = load_exprs(list_nth(saved, 7), exprs);
 	step->most = linitial_int(list_nth(saved, 8));
+	step->skipped = lsecond_int(list_nth(saved, 8));
 	step->order = load_exprs(list_nth(saved, 9), exprs);
 	step->descending = list_nth(saved, 10);
 	step->nulls_first = list_nth(saved, 11);

@@ -19,6 +19,7 @@
 #include "lower/clauses.h"
 #include "plan/parts.h"
 #include "planner/path_join.h"
+#include "planner/path_join_first.h"
 #include "planner/planner.h"
 #include "planner/subquery.h"
 
@@ -106,13 +107,13 @@ add_parts(PlannerInfo *root, RelOptInfo *rel, GpucolPipe *pipe, List **parts, Tu
 	return NULL;
 }
 
-/* The query of a common table expression that a range table entry names, or NULL. */
+/* The query of a common table expression that an entry names, of a range table so many levels below, or NULL. */
 static Query *
-find_cte(PlannerInfo *root, const RangeTblEntry *rte)
+find_cte(PlannerInfo *root, const RangeTblEntry *rte, Index below)
 {
 	ListCell   *lc;
 
-	for (Index i = 0; i < rte->ctelevelsup && root != NULL; i++)
+	for (Index i = below; i < rte->ctelevelsup && root != NULL; i++)
 		root = root->parent_root;
 	if (root == NULL || rte->self_reference)
 		return NULL;
@@ -135,15 +136,20 @@ gpucol_join_packed_table(PlannerInfo *root, const RelOptInfo *rel)
 {
 	RangeTblEntry *rte = planner_rt_fetch(rel->relid, root);
 	Query	   *cte;
+	Oid			relid;
 
 	switch (rte->rtekind)
 	{
 		case RTE_RELATION:
 			return gpucol_subquery_packed_part(rte);
 		case RTE_SUBQUERY:
-			return rte->subquery != NULL ? gpucol_subquery_table(rte->subquery) : InvalidOid;
+			relid = rte->subquery != NULL ? gpucol_subquery_table(rte->subquery) : InvalidOid;
+			if (OidIsValid(relid) || !gpucol_join_is_first(root, rel))
+				return relid;
+			cte = find_cte(root, linitial_node(RangeTblEntry, rte->subquery->rtable), 1);
+			return cte != NULL ? gpucol_subquery_table(cte) : InvalidOid;
 		case RTE_CTE:
-			cte = find_cte(root, rte);
+			cte = find_cte(root, rte, 0);
 			return cte != NULL ? gpucol_subquery_table(cte) : InvalidOid;
 		default:
 			return InvalidOid;

@@ -101,7 +101,7 @@ gpucol_join_is_first(PlannerInfo *root, const RelOptInfo *rel)
 		return false;
 	query = planner_rt_fetch(rel->relid, root)->subquery;
 	with = with_entry(query);
-	return with != NULL && find_scan(root, with) != 0 && gpucol_first_rows(query) > 0 &&
+	return with != NULL && find_scan(root, with) != 0 && gpucol_first_range(query, NULL) > 0 &&
 		has_same_columns(query, with);
 }
 
@@ -308,6 +308,8 @@ gpucol_join_first_step(PlannerInfo *root, const GpucolPipe *drive, RelOptInfo *r
 	GpucolPipeStep *step = palloc0(sizeof(GpucolPipeStep));
 	First		first = {.root = root,.rel = rel,.query = planner_rt_fetch(rel->relid, root)->subquery};
 	List	   *restrictions = list_concat_copy(rel->baserestrictinfo, restrictlist);
+	int64		skipped = 0;
+	int64		most;
 	ListCell   *lc;
 
 	*reason = NULL;
@@ -317,9 +319,11 @@ gpucol_join_first_step(PlannerInfo *root, const GpucolPipe *drive, RelOptInfo *r
 	if ((jointype == JOIN_LEFT && restrictions != NIL) || gpucol_pipe_has_tail(drive))
 		return NULL;
 	*reason = "more first rows than an engine keeps";
-	if (gpucol_first_rows(first.query) > GPUCOL_MOST_FIRST)
+	most = gpucol_first_range(first.query, &skipped);
+	if (most > GPUCOL_MOST_FIRST)
 		return NULL;
-	step->most = (int) gpucol_first_rows(first.query);
+	step->most = (int) most;
+	step->skipped = (int) skipped;
 	step->kind = jointype == JOIN_LEFT ? GPUCOL_JOIN_LEFT : GPUCOL_JOIN_INNER;
 	step->build = make_rows(&first);
 	*reason = "first rows of too many";

@@ -44,16 +44,37 @@
 
 /* ---- the subquery ---- */
 
+/* A clause as a number of rows; -1: it is none that is known. NULL is `none`. */
+static int64
+constant_rows(Node *clause, int64 none)
+{
+	const Const *rows = (const Const *) eval_const_expressions(NULL, clause);
+
+	if (rows == NULL)
+		return none;
+	if (!IsA(rows, Const) || rows->consttype != INT8OID)
+		return -1;
+	return rows->constisnull ? none : DatumGetInt64(rows->constvalue);
+}
+
+int64
+gpucol_first_range(const Query *query, int64 *skipped)
+{
+	int64		limit = constant_rows(query->limitCount, -1);
+	int64		offset = constant_rows(query->limitOffset, 0);
+
+	if (limit <= 0 || offset < 0 || query->limitOption != LIMIT_OPTION_COUNT ||
+		query->sortClause == NIL || query->distinctClause != NIL || query->hasAggs)
+		return 0;
+	if (skipped != NULL)
+		*skipped = offset;
+	return offset > PG_INT64_MAX - limit ? 0 : limit + offset;
+}
+
 int64
 gpucol_first_rows(const Query *query)
 {
-	const Const *limit = (const Const *) eval_const_expressions(NULL, query->limitCount);
-
-	if (limit == NULL || !IsA(limit, Const) || limit->constisnull || limit->consttype != INT8OID ||
-		query->limitOption != LIMIT_OPTION_COUNT || query->limitOffset != NULL ||
-		query->sortClause == NIL || query->distinctClause != NIL || query->hasAggs)
-		return 0;
-	return Max(DatumGetInt64(limit->constvalue), 0);
+	return query->limitOffset != NULL ? 0 : gpucol_first_range(query, NULL);
 }
 
 /* The column that rows are ordered by first. */

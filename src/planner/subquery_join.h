@@ -58,6 +58,9 @@ extern const char *gpucol_grouped_decline(Query *query, int64 most);
 /* Of how many first rows of an order a query is; 0: it is none. */
 extern int64 gpucol_first_rows(const Query *query);
 
+/* The same of a query that may have OFFSET, whose rows count; they go to *skipped. */
+extern int64 gpucol_first_range(const Query *query, int64 *skipped);
+
 /*
  * Is a condition of a query of first rows one of its first order column and something outer?  It is
  * among join->ordered then, and `rest` has a condition more that stays in the subquery.

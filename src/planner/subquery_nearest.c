@@ -15,6 +15,9 @@
  * (path_join_first.c).  It finds n by an entry of the range table beside the subquery, which no FROM clause
  * names.
  *
+ * A sort key that engines do not compare, of columns of c alone (a text, an interval), becomes its rank among the
+ * rows of n, a column of this.
+ *
  * A subquery in an expression becomes such a LATERAL behind LEFT JOIN.  Where its list has columns of the row
  * around, the list is put around the first rows, where PostgreSQL merges it with the query.
  *
@@ -25,15 +28,21 @@
  */
 #include "postgres.h"
 
+#include "catalog/pg_operator.h"
+#include "catalog/pg_type.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
 #include "optimizer/clauses.h"
 #include "optimizer/optimizer.h"
 #include "optimizer/tlist.h"
+#include "parser/parse_oper.h"
 #include "parser/parsetree.h"
 #include "rewrite/rewriteManip.h"
+#include "utils/fmgroids.h"
+#include "utils/lsyscache.h"
 
 #include "engine/engine.h"
+#include "lower/harmless.h"
 #include "lower/harmless_query.h"
 #include "plan/make.h"
 #include "plan/reason.h"
@@ -51,6 +60,7 @@ typedef struct Nearest
 	List	   *columns;		/* TargetEntries of it */
 	List	   *own;			/* conditions of it, */
 	List	   *conditions;		/* and of pairs */
+	List	   *windows;		/* WindowClauses of ranks, which are columns of it */
 	bool		around;			/* its list has columns of the query around it */
 	const char *reason;			/* why not, or NULL */
 } Nearest;
@@ -92,6 +102,74 @@ read_rows(Node *node, Nearest *nearest)
 	if (IsA(node, SubLink))
 		nearest->reason = "its order, conditions or list have a subquery";
 	return expression_tree_mutator(node, read_rows, nearest);
+}
+
+/* ---- sort keys ---- */
+
+/* Is a sort key its rank: of a type that no engine compares, of columns of the subquery alone, computed for any row? */
+static bool
+is_ranked(const Nearest *nearest, const SortGroupClause *clause, const TargetEntry *tle)
+{
+	Oid			type = exprType((Node *) tle->expr);
+	GpucolReferences found = gpucol_subquery_references((Node *) tle->expr);
+	Expr	   *value = IsA(tle->expr, CollateExpr) ? ((CollateExpr *) tle->expr)->arg : tle->expr;
+
+	return (!get_typbyval(type) || type_is_enum(type)) && type != NUMERICOID && found.own && !found.outer &&
+		!found.farther && gpucol_harmless_expr(nearest->query, value) == NULL &&
+		gpucol_harmless_order(clause->sortop, type, exprCollation((Node *) tle->expr)) &&
+		gpucol_subquery_may_call(F_RANK_);
+}
+
+/* The rank of a sort key among the rows of the WITH query, a column of it. */
+static Expr *
+rank_key(Nearest *nearest, const SortGroupClause *by, const TargetEntry *key)
+{
+	WindowClause *window = makeNode(WindowClause);
+	SortGroupClause *clause = copyObject((SortGroupClause *) by);
+	WindowFunc *rank = makeNode(WindowFunc);
+	TargetEntry *tle = find_column(nearest, key->expr, "key");
+
+	window->winref = list_length(nearest->windows) + 1;
+	window->frameOptions = FRAMEOPTION_DEFAULTS;
+	clause->tleSortGroupRef = tle->ressortgroupref = Max(tle->ressortgroupref, (Index) tle->resno);
+	window->orderClause = list_make1(clause);
+	nearest->windows = lappend(nearest->windows, window);
+	rank->winfnoid = F_RANK_;
+	rank->wintype = INT8OID;
+	rank->winref = window->winref;
+	rank->location = -1;
+	return (Expr *) makeVarFromTargetEntry(1, find_column(nearest, (Expr *) rank, "rank"));
+}
+
+/* The sort keys, over columns of the WITH query. */
+static List *
+read_keys(Nearest *nearest)
+{
+	List	   *keys = NIL;
+	ListCell   *lc;
+
+	foreach(lc, nearest->query->sortClause)
+	{
+		const SortGroupClause *clause = lfirst_node(SortGroupClause, lc);
+		const TargetEntry *tle = get_sortgroupclause_tle((SortGroupClause *) clause, nearest->query->targetList);
+
+		keys = lappend(keys, is_ranked(nearest, clause, tle) ? rank_key(nearest, clause, tle) :
+					   (Expr *) read_rows((Node *) tle->expr, nearest));
+	}
+	return keys;
+}
+
+/* How a clause sorts by a key in place of its own: ranks ascend, without NULLs. */
+static SortGroupClause *
+sort_by(const SortGroupClause *clause, const Expr *own, Node *key)
+{
+	SortGroupClause *made = copyObject((SortGroupClause *) clause);
+
+	if (exprType(key) == exprType((Node *) own))
+		return made;
+	get_sort_group_operators(INT8OID, true, true, false, &made->sortop, &made->eqop, NULL, &made->hashable);
+	made->nulls_first = false;
+	return made;
 }
 
 /* ---- the parts of the subquery ---- */
@@ -146,7 +224,7 @@ gpucol_nearest_is(const Query *query)
 {
 	ListCell   *lc;
 
-	if (gpucol_first_rows(query) == 0)
+	if (gpucol_first_range(query, NULL) == 0)
 		return false;
 	foreach(lc, query->sortClause)
 	{
@@ -188,7 +266,9 @@ make_with(Nearest *nearest)
 
 	rows->targetList = copyObject(nearest->columns);
 	rows->sortClause = NIL;
-	rows->limitCount = NULL;
+	rows->limitCount = rows->limitOffset = NULL;
+	rows->windowClause = nearest->windows;
+	rows->hasWindowFuncs = nearest->windows != NIL;
 	rows->jointree->quals = nearest->own == NIL ? NULL : (Node *) make_ands_explicit(copyObject(nearest->own));
 	nearest->rows = rows;
 	cte->ctequery = (Node *) rows;
@@ -254,7 +334,10 @@ make_firsts(Nearest *nearest, const CommonTableExpr *cte, List *keys, List *cond
 	}
 	foreach(lc, nearest->query->sortClause)
 	{
-		SortGroupClause *clause = copyObject(lfirst_node(SortGroupClause, lc));
+		const SortGroupClause *own = lfirst_node(SortGroupClause, lc);
+		SortGroupClause *clause = sort_by(own, get_sortgroupclause_tle((SortGroupClause *) own,
+																	   nearest->query->targetList)->expr,
+										  list_nth(keys, foreach_current_index(lc)));
 		TargetEntry *tle = makeTargetEntry(list_nth(keys, foreach_current_index(lc)),
 										   list_length(firsts->targetList) + 1, NULL, true);
 
@@ -263,6 +346,7 @@ make_firsts(Nearest *nearest, const CommonTableExpr *cte, List *keys, List *cond
 		firsts->sortClause = lappend(firsts->sortClause, clause);
 	}
 	firsts->limitCount = copyObject(nearest->query->limitCount);
+	firsts->limitOffset = copyObject(nearest->query->limitOffset);
 	firsts->limitOption = LIMIT_OPTION_COUNT;
 	firsts->jointree->quals = conditions == NIL ? NULL : (Node *) make_ands_explicit(conditions);
 	return firsts;
@@ -298,10 +382,8 @@ read_parts(Nearest *nearest, List **keys, List **conditions, List **list)
 	const Query *query = nearest->query;
 	ListCell   *lc;
 
-	*keys = *conditions = *list = NIL;
-	foreach(lc, query->sortClause)
-		*keys = lappend(*keys, read_rows((Node *) get_sortgroupclause_tle(lfirst(lc), query->targetList)->expr,
-										 nearest));
+	*conditions = *list = NIL;
+	*keys = read_keys(nearest);
 	foreach(lc, nearest->conditions)
 		*conditions = lappend(*conditions, read_rows(lfirst(lc), nearest));
 	foreach(lc, nearest->around ? query->targetList : NIL)
@@ -311,23 +393,35 @@ read_parts(Nearest *nearest, List **keys, List **conditions, List **list)
 	}
 }
 
+/* A gpucol table of the query around, or else of the subquery. */
+static Oid
+nearest_table(Query *outer, Query *query)
+{
+	Oid			relid = gpucol_subquery_table(outer);
+
+	return OidIsValid(relid) ? relid : gpucol_subquery_table(query);
+}
+
 /* Why a subquery is none of first rows that can be found so, or NULL. */
 static const char *
 decline(const Query *outer, Query *query)
 {
-	const char *reason = gpucol_grouped_decline(query, gpucol_first_rows(query));
+	Query	   *whole = copyObject(query);
+	const char *reason;
 	int			depth = -1;
 
+	whole->limitOffset = NULL;
+	reason = gpucol_grouped_decline(whole, gpucol_first_rows(whole));
 	if (reason != NULL)
 		return reason;
-	if (gpucol_first_rows(query) > GPUCOL_MOST_FIRST)
+	if (gpucol_first_range(query, NULL) > GPUCOL_MOST_FIRST)
 		return "it asks for more first rows than an engine keeps";
 	if (list_length(query->sortClause) > GPUCOL_FIRST_KEYS)
 		return "its order has too many keys";
 	if (reads_with((Node *) query, &depth))
 		return "it reads a WITH query around it";
-	if (!OidIsValid(gpucol_subquery_table((Query *) outer)))
-		return "no gpucol table's rows ask for its first rows";
+	if (!OidIsValid(nearest_table((Query *) outer, query)))
+		return "no gpucol table is read";
 	return NULL;
 }
 
@@ -403,7 +497,7 @@ find_harm(Query *outer, Query *query)
 {
 	Query	   *rows = copyObject(query);
 
-	rows->limitCount = NULL;
+	rows->limitCount = rows->limitOffset = NULL;
 	rows->sortClause = NIL;
 	return gpucol_harmless_query(rows, outer);
 }
@@ -412,12 +506,10 @@ Node *
 gpucol_nearest_scalar(Query *query, SubLink *sublink, bool asked)
 {
 	Query	   *inner = castNode(Query, sublink->subselect);
-	GpucolGroupedJoin join = {.outer = query,.relid = gpucol_subquery_table(query)};
+	GpucolGroupedJoin join = {.outer = query,.relid = nearest_table(query, inner)};
 	GpucolReferences found = gpucol_subquery_references((Node *) inner);
 	TargetEntry *value;
 
-	if (!OidIsValid(join.relid))
-		join.relid = gpucol_subquery_table(inner);
 	if (!OidIsValid(join.relid))
 		return NULL;
 	if (found.outer || found.farther)

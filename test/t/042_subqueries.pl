@@ -161,7 +161,8 @@ sub nearest
 
 	return pick("abs($number - $theirs)", "($number - $theirs) * ($number - $theirs)", "$number * $theirs", "$number / $theirs",
 		column([$x], 'date') . ' < ' . column($outer, 'date'), column([$x], 'text') . ' || ' . column($outer, 'text'))
-	  . pick('', '', ' DESC', ' DESC NULLS LAST', ' NULLS FIRST') . pick('', ', ' . column([$x], 'number') . ' DESC') . ", $x.id";
+	  . pick('', '', ' DESC', ' DESC NULLS LAST', ' NULLS FIRST')
+	  . pick('', ', ' . column([$x], 'number') . ' DESC', ', ' . column([$x], 'text') . pick('', ' DESC', ' COLLATE "C"', ' NULLS FIRST')) . ", $x.id";
 }
 
 # What a query reads; returns it and the scope.
@@ -180,7 +181,7 @@ sub source
 	{
 		my $first = 'LATERAL (SELECT * FROM ' . pick('a', 'b', 'c') . "@ $y WHERE $on ORDER BY $y." . pick('d DESC', 'n', 't') . ", $y.id LIMIT 1) $y";
 		$first = 'LATERAL (SELECT * FROM ' . pick('a', 'b', 'c') . "@ $y WHERE " . pick('true', $on, condition([$y])) . ' ORDER BY ' . nearest($y, [$x])
-		  . ' LIMIT ' . pick(1, 1, 2, 4) . ") $y" if rand() < 0.5;
+		  . ' LIMIT ' . pick(1, 1, 2, 4) . pick('', '', ' OFFSET 1', ' OFFSET 3') . ") $y" if rand() < 0.5;
 		return (pick("$one $x CROSS JOIN $first", "$one $x LEFT JOIN $first ON true"), [ $x, $y ]);
 	}
 	return (pick("$one $x, (SELECT * FROM " . $table->() . " WHERE id <= 3) $y", "$one $x " . pick('', 'LEFT ', 'LEFT ') . 'JOIN ' . $table->() . " $y ON $on"), [ $x, $y ]);
@@ -206,7 +207,7 @@ sub scalar_subquery
 
 		$value = pick($value, "$value + " . column($outer, 'number'), "coalesce($value, 3)") if $type eq 'number';
 		return "(SELECT $value FROM " . pick('a', 'b', 'c') . "@ $x WHERE " . pick('true', 'true', correlation([$x], $outer), condition([$x]))
-		  . ' ORDER BY ' . nearest($x, $outer) . ' LIMIT 1)';
+		  . ' ORDER BY ' . nearest($x, $outer) . ' LIMIT 1' . pick('', '', ' OFFSET 2') . ')';
 	}
 	if (rand() < 0.15)
 	{

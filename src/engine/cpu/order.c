@@ -20,7 +20,7 @@ gpucol_cpu_order_suits(const GpucolCpuProbe *probe, const GpucolRun *run)
 {
 	const GpucolProbeOrder *order = probe->order;
 
-	if (order->most > GPUCOL_MOST_FIRST || order->nkeys < 1 ||
+	if (order->most > GPUCOL_MOST_FIRST || order->skipped >= order->most || order->nkeys < 1 ||
 		order->nkeys > GPUCOL_FIRST_KEYS || probe->probe->nkeys != 0 || probe->table->parted ||
 		probe->table->nrows > GPUCOL_MOST_ORDERED ||
 		(probe->kind != GPUCOL_JOIN_INNER && probe->kind != GPUCOL_JOIN_LEFT))
@@ -234,5 +234,12 @@ gpucol_cpu_order_choose(GpucolCpuWorker *worker, const GpucolCpuVector *vector, 
 	}
 	for (uint32_t row = first; row < end && status == GPUCOL_OK; row++)
 		status = meet(worker, vector, probe, row);
+	for (uint32_t j = 0; probe->order->skipped > 0 && j < worker->nsel; j++)
+	{
+		uint32_t	skipped = expansion->count[j] < probe->order->skipped ? expansion->count[j] : probe->order->skipped;
+
+		expansion->first[j] += skipped;
+		expansion->count[j] -= skipped;
+	}
 	return status;
 }
