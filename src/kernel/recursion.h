@@ -163,6 +163,9 @@ typedef enum GpucolRecFunction
 	GPUCOL_REC_NOT,
 	GPUCOL_REC_ISNULL,			/* never NULL */
 	GPUCOL_REC_ISNOTNULL,		/* never NULL */
+	GPUCOL_REC_WHEN,			/* the second operand where the first is true, else NULL */
+	GPUCOL_REC_UNLESS,			/* the second where the first is false or NULL, else NULL */
+	GPUCOL_REC_EITHER,			/* the first unless it is NULL, else the second */
 	GPUCOL_REC_COUNT,			/* aggregates: */
 	GPUCOL_REC_SUM,				/* 0 over nothing */
 	GPUCOL_REC_MIN,				/* no match over nothing */

@@ -264,6 +264,17 @@ gpucol_rec_logic(bool is_or, GpucolRecValue a, GpucolRecValue b, GpucolRecValue 
 	result->value = result->isnull ? 0 : !decisive;
 }
 
+/* One of two values, or NULL: WHEN, UNLESS and EITHER. */
+static inline GPUCOL_DEVICE GpucolRecValue
+gpucol_rec_branch(GpucolRecFunction function, bool is_true, GpucolRecValue a, GpucolRecValue b)
+{
+	GpucolRecValue none = {0, true};
+
+	if (function == GPUCOL_REC_EITHER)
+		return a.isnull ? b : a;
+	return is_true == (function == GPUCOL_REC_WHEN) ? b : none;
+}
+
 /* Evaluate a function of two operands (b is ignored by unary ones). */
 static inline GPUCOL_DEVICE GpucolStatus
 gpucol_rec_evaluate(GpucolRecFunction function, GpucolRecType type,
@@ -282,6 +293,11 @@ gpucol_rec_evaluate(GpucolRecFunction function, GpucolRecType type,
 		case GPUCOL_REC_ISNOTNULL:
 			result->isnull = false;
 			result->value = a.isnull == (function == GPUCOL_REC_ISNULL);
+			return GPUCOL_OK;
+		case GPUCOL_REC_WHEN:
+		case GPUCOL_REC_UNLESS:
+		case GPUCOL_REC_EITHER:
+			*result = gpucol_rec_branch(function, !a.isnull && a.value != 0, a, b);
 			return GPUCOL_OK;
 		default:
 			break;

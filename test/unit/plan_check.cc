@@ -182,7 +182,7 @@ test_steps()
 		wrong("function", [function] (Plan &p) { p.steps[5].function = (uint8_t) function; });
 		wrong("function of a test", [function] (Plan &p) { p.steps[6].function = (uint8_t) function; });
 	}
-	for (int function : {0, (int) GPUCOL_REC_ISNOTNULL, (int) GPUCOL_REC_HOST, 255})
+	for (int function : {0, (int) GPUCOL_REC_EITHER, (int) GPUCOL_REC_HOST, 255})
 		wrong("function of an aggregate", [function] (Plan &p) { p.steps[8].function = (uint8_t) function; });
 	for (int at : {5, 6})
 		for (int n : {0, 1})

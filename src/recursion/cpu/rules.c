@@ -477,10 +477,33 @@ result_of_row(const GpucolRecRun *run, const Stage *stage, uint32_t i,
 	return GPUCOL_OK;
 }
 
+/* One of two ids: nothing is computed of values. */
+static void
+run_choice(const GpucolRecRun *run, const Stage *stage, uint32_t n)
+{
+	GpucolRecFunction function = (GpucolRecFunction) stage->step->function;
+	const uint32_t *a = stage->inputs[0];
+	const uint32_t *b = stage->inputs[1];
+
+	if (function == GPUCOL_REC_EITHER)
+		for (uint32_t i = 0; i < n; i++)
+			stage->target[i] = a[i] != GPUCOL_REC_NULL_ID ? a[i] : b[i];
+	else
+		for (uint32_t i = 0; i < n; i++)
+			stage->target[i] = (a[i] != GPUCOL_REC_NULL_ID && gpucol_rec_value_of(run, a[i]).value != 0) ==
+				(function == GPUCOL_REC_WHEN) ? b[i] : GPUCOL_REC_NULL_ID;
+}
+
 static GpucolStatus
 run_compute(GpucolRecRun *run, Stage *stage, Vector *vector)
 {
 	uint32_t	i;
+
+	if (stage->step->function >= GPUCOL_REC_WHEN && stage->step->function <= GPUCOL_REC_EITHER)
+	{
+		run_choice(run, stage, vector->n);
+		return GPUCOL_OK;
+	}
 
 	if (stage->step->function == GPUCOL_REC_COPY)
 	{

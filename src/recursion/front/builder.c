@@ -184,12 +184,46 @@ function_step(GpucolRecBuilder *builder, GpucolRecStepKind kind,
 	return step;
 }
 
+/* Does a step compute this? */
+static bool
+computes(const GpucolRecBuilder *builder, const GpucolRecStep *step, GpucolRecFunction function, GpucolRecType type,
+		 GpucolRecOperand a, const GpucolRecOperand *b)
+{
+	const GpucolRecOperand *operands = (const GpucolRecOperand *) builder->operands.data + step->operands;
+
+	return step->kind == GPUCOL_REC_COMPUTE && step->function == function && step->type == type &&
+		step->noperands == (b != NULL ? 2 : 1) && operands[0].kind == a.kind && operands[0].index == a.index &&
+		(b == NULL || (operands[1].kind == b->kind && operands[1].index == b->index));
+}
+
+/* The register in which the current rule has this already; -1: none.  Bodies of aggregates have their own. */
+static int
+find_computed(GpucolRecBuilder *builder, GpucolRecFunction function, GpucolRecType type, GpucolRecOperand a,
+			  const GpucolRecOperand *b)
+{
+	const GpucolRecStep *steps = gpucol_rec_builder_step_at(builder, 0);
+	uint32		nsteps = current_rule(builder)->nsteps;
+
+	for (uint32 i = 0; i < nsteps; i++)
+		if (steps[i].kind == GPUCOL_REC_AGGREGATE)
+			return -1;
+	for (uint32 i = 0; i < nsteps; i++)
+		if (computes(builder, &steps[i], function, type, a, b))
+			return steps[i].target;
+	return -1;
+}
+
 GpucolRecOperand
 gpucol_rec_builder_compute(GpucolRecBuilder *builder,
 						   GpucolRecFunction function, GpucolRecType type,
 						   GpucolRecOperand a, const GpucolRecOperand *b)
 {
-	uint16		target = gpucol_rec_builder_register(builder);
+	int			known = find_computed(builder, function, type, a, b);
+	uint16		target;
+
+	if (known >= 0)
+		return gpucol_rec_builder_operand(GPUCOL_REC_REGISTER, known);
+	target = gpucol_rec_builder_register(builder);
 
 	function_step(builder, GPUCOL_REC_COMPUTE, function, type, a, b)->target =
 		target;

@@ -222,9 +222,16 @@ static bool
 lower_constant(GpucolRecLowering *lowering, Node *node, GpucolRecOperand *out)
 {
 	int			n = list_length(lowering->result->constants);
+	ListCell   *lc;
 
 	if (IsA(node, Param) && !gpucol_rec_lower_knows_param(lowering, (Param *) node))
 		return gpucol_rec_lower_decline(lowering, "the recursive term uses the result of a subquery");
+	foreach(lc, lowering->result->constants)
+		if (equal(lfirst(lc), node))
+		{
+			*out = gpucol_rec_builder_constant(&lowering->builder, foreach_current_index(lc), false);
+			return true;
+		}
 	lowering->result->constants = lappend(lowering->result->constants, node);
 	/* the number stands for the value until the node starts */
 	*out = gpucol_rec_builder_constant(&lowering->builder, n, false);
@@ -266,6 +273,7 @@ lower_function(GpucolRecLowering *lowering, Oid function, List *args,
 				(list_length(args) > 1 &&
 				 !lower_expr(lowering, lsecond(args), &operands[1])))
 				return false;
+			operands[0] = gpucol_rec_lower_masked(lowering, operands[0]);
 			*out = gpucol_rec_builder_compute(&lowering->builder,
 											  arithmetic[i].rec_function,
 											  arithmetic[i].type, operands[0],
@@ -281,6 +289,7 @@ lower_function(GpucolRecLowering *lowering, Oid function, List *args,
 			if (casts[i].rec_function == GPUCOL_REC_COPY)
 				return true;
 			/* adding 0 checks the range */
+			*out = gpucol_rec_lower_masked(lowering, *out);
 			if (!lower_constant(lowering,
 								(Node *) makeConst(INT8OID, -1, InvalidOid, 8,
 												   Int64GetDatum(0), false,
@@ -429,7 +438,7 @@ gpucol_rec_lower_is_native(const GpucolRecLowering *lowering, Node *node)
 				return false;
 			return are_native(lowering, ((OpExpr *) node)->args);
 		default:
-			return false;
+			return gpucol_rec_branches_are_native(lowering, node);
 	}
 }
 
@@ -489,8 +498,26 @@ lower_expr(GpucolRecLowering *lowering, Node *node, GpucolRecOperand *out)
 								  get_opcode(((OpExpr *) node)->opno),
 								  ((OpExpr *) node)->args, out);
 		default:
-			return gpucol_rec_lower_decline(lowering, "the recursive term computes what is not pushed down");
+			return gpucol_rec_lower_branches(lowering, node, out);
 	}
+}
+
+bool
+gpucol_rec_lower_native(GpucolRecLowering *lowering, Node *node, GpucolRecOperand *out)
+{
+	return lower_expr(lowering, node, out);
+}
+
+bool
+gpucol_rec_lower_equal(GpucolRecLowering *lowering, const OpExpr *op, GpucolRecOperand *out)
+{
+	GpucolRecOperand operands[2];
+
+	if (!lower_comparison(lowering, op, GPUCOL_REC_EQ, operands))
+		return false;
+	*out = gpucol_rec_builder_compute(&lowering->builder, GPUCOL_REC_EQ, GPUCOL_REC_INT8, operands[0],
+									  &operands[1]);
+	return true;
 }
 
 /* One condition, as a test. */

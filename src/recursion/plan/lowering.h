@@ -69,6 +69,7 @@ typedef struct GpucolRecLowering
 	List	   *quals;			/* GpucolRecQual */
 	GpucolRecSource *target_function;	/* of the select list, or NULL */
 	List	   *subplan_params; /* what subqueries hand to their tests */
+	const GpucolRecOperand *mask;	/* true for the rows that take the branch at hand; NULL: there is none */
 } GpucolRecLowering;
 
 /* ---- recursion/plan/terms.c ---- */
@@ -117,6 +118,21 @@ extern bool gpucol_rec_lower_var(GpucolRecLowering *lowering, Var *var,
 extern bool gpucol_rec_lower_value(GpucolRecLowering *lowering, Node *node,
 								   GpucolRecOperand *out);
 extern bool gpucol_rec_lower_test(GpucolRecLowering *lowering, Node *clause);
+
+/* Steps that compute an expression that gpucol_rec_lower_is_native; its operand. */
+extern bool gpucol_rec_lower_native(GpucolRecLowering *lowering, Node *node, GpucolRecOperand *out);
+
+/* Steps that compute whether the arguments of an operator, or of NULLIF, are equal. */
+extern bool gpucol_rec_lower_equal(GpucolRecLowering *lowering, const OpExpr *op, GpucolRecOperand *out);
+
+/* ---- recursion/plan/branches.c ---- */
+
+/* Is an expression CASE, COALESCE, NULLIF, GREATEST or LEAST that the engine computes?  Its steps. */
+extern bool gpucol_rec_branches_are_native(const GpucolRecLowering *lowering, Node *node);
+extern bool gpucol_rec_lower_branches(GpucolRecLowering *lowering, Node *node, GpucolRecOperand *out);
+
+/* The operand of what may raise an error: NULL for the rows that do not take the branch at hand. */
+extern GpucolRecOperand gpucol_rec_lower_masked(GpucolRecLowering *lowering, GpucolRecOperand operand);
 
 /* ---- recursion/plan/hosts.c ---- */
 
