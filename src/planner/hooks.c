@@ -47,16 +47,47 @@ gpucol_planner_disabled(void)
 	return NULL;
 }
 
+/*
+ * Is it a statement over tables alone, in which there is nothing to rewrite?  A statement that asks for a
+ * row by its key is to be planned as soon as over heap.
+ */
+static bool
+is_plain(const Query *query)
+{
+	ListCell   *lc;
+
+	if (query->hasSubLinks || query->hasTargetSRFs || query->hasAggs || query->groupClause != NIL ||
+		query->groupingSets != NIL || query->distinctClause != NIL || query->setOperations != NULL ||
+		query->cteList != NIL || query->mergeActionList != NIL || query->withCheckOptions != NIL)
+		return false;
+	foreach(lc, query->rtable)
+	{
+		RTEKind		kind = lfirst_node(RangeTblEntry, lc)->rtekind;
+
+		if (kind != RTE_RELATION && kind != RTE_RESULT && kind != RTE_JOIN)
+			return false;
+	}
+	return true;
+}
+
 /* Plan one statement, enforce gpucol.pushdown = require, and limit compilation. */
 static PlannedStmt *
 plan_statement(Query *parse, const char *query_string, int cursor_options,
 			   ParamListInfo bound_params)
 {
-	Query	   *inlined = gpucol_with_distinct(gpucol_with_inline(parse));
-	PlannedStmt *stmt = gpucol_subquery_plan(previous_planner,
-											 gpucol_set_operations(gpucol_set_from(gpucol_set_groups(inlined))),
-											 query_string, cursor_options, bound_params);
+	planner_hook_type planner = previous_planner != NULL ? previous_planner : standard_planner;
+	PlannedStmt *stmt;
 
+	if (is_plain(parse))
+		stmt = planner(parse, query_string, cursor_options, bound_params);
+	else
+	{
+		Query	   *inlined = gpucol_with_distinct(gpucol_with_inline(parse));
+
+		stmt = gpucol_subquery_plan(planner,
+									gpucol_set_operations(gpucol_set_from(gpucol_set_groups(inlined))),
+									query_string, cursor_options, bound_params);
+	}
 	if (gpucol_pushdown == GPUCOL_PUSHDOWN_REQUIRE)
 		gpucol_require_check(stmt);
 	gpucol_jit_limit(stmt);

@@ -852,7 +852,7 @@ try_way(Way *way, planner_hook_type planner, List *before, const char *query_str
 }
 
 /*
- * Plan a statement by `planner`, the next planner hook or NULL, with its subqueries
+ * Plan a statement by `planner`, the next planner hook or PostgreSQL's, with its subqueries
  * made joins where that is cheaper.
  */
 PlannedStmt *
@@ -864,8 +864,6 @@ gpucol_subquery_plan(planner_hook_type planner, Query *parse, const char *query_
 	Way		   *best = &joined;
 	List	   *before;
 
-	if (planner == NULL)
-		planner = standard_planner;
 	if (joined.parse == NULL)
 		return planner(parse, query_string, cursor_options, params);
 	before = gpucol_reason_swap(NIL);
