@@ -39,7 +39,7 @@
 
 #include "exec/domain.h"
 #include "exec/feed.h"
-#include "exec/item_table.h"
+#include "exec/group_table.h"
 #include "exec/memo.h"
 #include "exec/regroup.h"
 #include "exec/result.h"
@@ -50,9 +50,6 @@
 /* What is remembered of PostgreSQL's expressions takes a share of the memory, and so much at most. */
 #define MOST_REMEMBERED		((Size) 32 * 1024 * 1024)
 #define REMEMBERED_SHARE	4
-
-/* No number of a group. */
-#define NO_GROUP	UINT32_MAX
 
 /* An aggregate that the executor advances. */
 typedef struct HostAgg
@@ -77,27 +74,21 @@ struct GpucolRegroup
 	GpucolMemo **key_states;	/* by key; NULL: the engine's output */
 	GpucolMemo **tests;			/* by condition that PostgreSQL tests */
 	Size		most_remembered;	/* bytes of each of these */
-	GpucolDomain	   *domains;		/* by key */
 	GpucolOutput *key_outputs;	/* by key, where it is the engine's */
 	GpucolOutput *base_outputs;
 	HostAgg    *hosts;			/* by aggregate */
 	GpucolFeed *feed;			/* instead, of rows */
 	const GpucolAgg *aggs;		/* the program's */
 	int			nengine;		/* states of the engine */
-	int			nstates;		/* and of the executor */
-	uint32		wanted;			/* groups of the feed; 0: all */
 	uint32		nsets;
 	bool	   *left_out;		/* nkeys for each set: not one of its keys */
 	int32	   *functions;		/* for each set: results of GROUPING() */
 	uint32	   *key_hashes;		/* scratch: of the values of one group, */
 	bool	   *no_key;			/* and which of them are NULL in a set */
 
-	/* groups */
-	GpucolItemTable table;
-	uint32	   *sets;			/* that they are of */
-	Datum	   *keys;			/* nkeys each */
-	bool	   *isnull;
-	GpucolAggState *states;		/* nstates each */
+	GpucolGroupTable table;
+	uint32		host_room;		/* groups that the arrays of hosts hold */
+	uint32	   *found;			/* several at a time; NULL: one by one */
 	uint32		next;			/* to deliver */
 };
 
@@ -220,7 +211,7 @@ static bool
 advance_host(GpucolRegroup *r, HostAgg *host, uint32 group, const GpucolAggState *from)
 {
 	const GpucolFinal *final = host->final;
-	GpucolAggState *state = &r->states[(Size) group * r->nstates + final->state];
+	GpucolAggState *state = &r->table.states[(Size) group * r->table.nstates + final->state];
 	int64		rows = from[final->rows].count;
 	MemoryContext old;
 	bool		isnull;
@@ -254,84 +245,28 @@ advance_host(GpucolRegroup *r, HostAgg *host, uint32 group, const GpucolAggState
 
 /* ---- groups ---- */
 
-/* Is a group of this set, and has it these keys? */
-static bool
-same_keys(GpucolRegroup *r, uint32 group, uint32 set, const Datum *values, const bool *isnull)
-{
-	int			n = r->plan->nkeys;
-	const Datum *keys = r->keys + (Size) group * n;
-	const bool *nulls = r->isnull + (Size) group * n;
-
-	if (r->sets[group] != set)
-		return false;
-	for (int i = 0; i < n; i++)
-	{
-		if (nulls[i] != isnull[i] ||
-			(!isnull[i] && !gpucol_domain_equal(&r->domains[i], keys[i], values[i])))
-			return false;
-	}
-	return true;
-}
-
-/* Add a group with these keys and no rows. */
-static uint32
-add_group(GpucolRegroup *r, uint64 hash, uint64 at, uint32 set, const Datum *values,
-		  const bool *isnull)
-{
-	int			n = r->plan->nkeys;
-	uint32		group = gpucol_item_add(&r->table, hash, at);
-
-	r->sets[group] = set;
-	for (int i = 0; i < n; i++)
-	{
-		r->isnull[(Size) group * n + i] = isnull[i];
-		r->keys[(Size) group * n + i] = isnull[i] ? (Datum) 0 :
-			datumCopy(values[i], r->domains[i].typbyval, r->domains[i].typlen);
-	}
-	memset(r->states + (Size) group * r->nstates, 0, r->nstates * sizeof(GpucolAggState));
-	return group;
-}
-
-/* Make room for one more group. */
+/* Have the arrays of aggregates that the executor advances hold all groups. */
 static void
-reserve_group(GpucolRegroup *r)
+reserve_hosts(GpucolRegroup *r)
 {
-	Size		room;
+	uint32		room = r->table.items.room;
 
-	if (!gpucol_item_reserve(&r->table))
-		return;
-	room = r->table.room;
-	r->sets = gpucol_grow(r->sets, room * sizeof(uint32));
-	r->keys = gpucol_grow(r->keys, room * Max(r->plan->nkeys, 1) * sizeof(Datum));
-	r->isnull = gpucol_grow(r->isnull, room * Max(r->plan->nkeys, 1) * sizeof(bool));
-	r->states = gpucol_grow(r->states, room * Max(r->nstates, 1) * sizeof(GpucolAggState));
-	for (int i = 0; i < r->plan->naggs; i++)
+	for (int i = 0; i < r->plan->naggs && room > r->host_room; i++)
 	{
 		if (r->plan->finals[i].kind == GPUCOL_FINAL_DATUM && r->feed == NULL)
 			r->hosts[i].values = gpucol_grow(r->hosts[i].values, room * sizeof(Datum));
 	}
+	r->host_room = room;
 }
 
-/* The group of a set with these keys, whose hashes are in r->key_hashes; NO_GROUP: it is not wanted. */
+/* The group of a set with these keys and this hash; GPUCOL_NO_GROUP: it is not wanted. */
 static uint32
-find_group(GpucolRegroup *r, uint32 set, const Datum *values, const bool *isnull)
+find_group(GpucolRegroup *r, uint32 set, uint64 hash, const Datum *values, const bool *isnull)
 {
-	uint32		combined = set;
-	uint64		hash;
-	uint64		at;
-	uint32		group;
+	uint32		group = gpucol_group_table_find(&r->table, set, hash, values, isnull);
 
-	reserve_group(r);
-	for (int i = 0; i < r->plan->nkeys; i++)
-		combined = hash_combine(combined, isnull[i] ? 0 : r->key_hashes[i]);
-	hash = (uint64) combined << 32;
-	at = gpucol_hash_home(&r->table.hash, hash);
-	while (gpucol_hash_next(&r->table.hash, hash, &at, &group))
-		if (same_keys(r, group, set, values, isnull))
-			return group;
-	if (r->wanted > 0 && r->table.nitems >= r->wanted)
-		return NO_GROUP;
-	return add_group(r, hash, at, set, values, isnull);
+	reserve_hosts(r);
+	return group;
 }
 
 /* The keys that are NULL in a set where these values are NULL. */
@@ -372,7 +307,7 @@ init_key(GpucolRegroup *r, int i)
 	const GpucolGroupKey *key = &r->plan->keys[i];
 	Node	   *expr = (Node *) key->expr;
 
-	gpucol_domain_init(&r->domains[i], exprType(expr), exprCollation(expr));
+	gpucol_domain_init(&r->table.domains[i], exprType(expr), exprCollation(expr));
 	if (key->output < 0)
 	{
 		r->key_states[i] = init_memo(r, key->expr);
@@ -452,13 +387,14 @@ create(GpucolExec *exec, const GpucolGroupPlan *plan)
 	r->exec = exec;
 	r->plan = plan;
 	r->context = CurrentMemoryContext;
+	r->table.nkeys = plan->nkeys;
 	r->econtext = make_econtext(exec->node->ss.ps.state);
 	r->slot = MakeSingleTupleTableSlot(CreateTupleDescCopy(exec->desc), &TTSOpsVirtual);
 	r->key_states = palloc0(Max(plan->nkeys, 1) * sizeof(GpucolMemo *));
 	r->tests = palloc0(Max(list_length(plan->tests), 1) * sizeof(GpucolMemo *));
 	r->most_remembered = Min(MOST_REMEMBERED, gpucol_budget_left(gpucol_run_budget(exec)) / REMEMBERED_SHARE) /
 		(plan->nkeys + plan->naggs + list_length(plan->tests) + 1);
-	r->domains = palloc0(Max(plan->nkeys, 1) * sizeof(GpucolDomain));
+	r->table.domains = palloc0(Max(plan->nkeys, 1) * sizeof(GpucolDomain));
 	r->key_outputs = palloc0(Max(plan->nkeys, 1) * sizeof(GpucolOutput));
 	r->base_outputs = palloc0(Max(plan->nbase, 1) * sizeof(GpucolOutput));
 	r->hosts = palloc0(Max(plan->naggs, 1) * sizeof(HostAgg));
@@ -483,16 +419,10 @@ create(GpucolExec *exec, const GpucolGroupPlan *plan)
 }
 
 /* A column of the engine's groups as datums. */
-typedef struct Column
-{
-	Datum	   *values;
-	bool	   *isnull;
-} Column;
-
-static Column
+static GpucolKeyColumn
 load_column(const GpucolOutput *output, const GpucolResult *result, int number)
 {
-	Column		column;
+	GpucolKeyColumn column;
 
 	column.values = palloc(Max(result->nrows, 1) * sizeof(Datum));
 	column.isnull = palloc(Max(result->nrows, 1) * sizeof(bool));
@@ -503,7 +433,7 @@ load_column(const GpucolOutput *output, const GpucolResult *result, int number)
 
 /* Put the base columns of one of the engine's groups into the slot. */
 static void
-store_base(GpucolRegroup *r, const Column *base, uint32 row)
+store_base(GpucolRegroup *r, const GpucolKeyColumn *base, uint32 row)
 {
 	ExecClearTuple(r->slot);
 	for (int i = 0; i < r->plan->nbase; i++)
@@ -524,7 +454,7 @@ add_states(GpucolRegroup *r, uint32 group, const GpucolAggState *from)
 	for (int a = 0; a < r->nengine; a++)
 	{
 		if (!merge_state(&r->exec->host, &r->aggs[a],
-						 &r->states[(Size) group * r->nstates + a], &from[a]))
+						 &r->table.states[(Size) group * r->table.nstates + a], &from[a]))
 			return false;
 	}
 	for (int i = 0; i < r->plan->naggs; i++)
@@ -578,7 +508,7 @@ evaluate_key(GpucolRegroup *r, int i, bool *isnull)
  * a condition leaves it out.
  */
 static bool
-find_keys(GpucolRegroup *r, const Column *keys, const Column *base, uint32 row, KeyValues *k)
+find_keys(GpucolRegroup *r, const GpucolKeyColumn *keys, const GpucolKeyColumn *base, uint32 row, KeyValues *k)
 {
 	k->values = k->room;
 	k->isnull = k->null_room;
@@ -602,14 +532,23 @@ find_keys(GpucolRegroup *r, const Column *keys, const Column *base, uint32 row, 
 			k->isnull[i] = keys[i].isnull[row];
 		}
 		if (!k->isnull[i])
-			r->key_hashes[i] = gpucol_domain_hash(&r->domains[i], k->values[i]);
+			r->key_hashes[i] = gpucol_domain_hash(&r->table.domains[i], k->values[i]);
 	}
 	return true;
 }
 
+/* The group of stored keys in a set. */
+static uint32
+group_of(GpucolRegroup *r, uint32 set, const KeyValues *k)
+{
+	const bool *isnull = nulls_in_set(r, set, k->isnull);
+
+	return find_group(r, set, gpucol_group_table_hash(&r->table, set, r->key_hashes, isnull), k->values, isnull);
+}
+
 /* Join one of the engine's groups to its group in each set; false beyond int128. */
 static bool
-join_group(GpucolRegroup *r, const Column *keys, const Column *base,
+join_group(GpucolRegroup *r, const GpucolKeyColumn *keys, const GpucolKeyColumn *base,
 		   const GpucolResult *result, uint32 row)
 {
 	const GpucolAggState *from = result->states + (Size) row * r->nengine;
@@ -621,8 +560,46 @@ join_group(GpucolRegroup *r, const Column *keys, const Column *base,
 		return true;
 	for (uint32 set = 0; set < r->nsets; set++)
 	{
-		if (!add_states(r, find_group(r, set, k.values, nulls_in_set(r, set, k.isnull)), from))
+		if (!add_states(r, group_of(r, set, &k), from))
 			return false;
+	}
+	return true;
+}
+
+/* Does PostgreSQL evaluate nothing of a row, so that groups are looked for several at a time? */
+static bool
+is_plain(const GpucolRegroup *r)
+{
+	for (int i = 0; i < r->plan->nkeys; i++)
+	{
+		if (r->key_states[i] != NULL)
+			return false;
+	}
+	return r->plan->nkeys > 0 && r->plan->nkeys <= INDEX_MAX_KEYS && r->plan->tests == NIL &&
+		r->plan->rows < 0 && (r->feed != NULL || r->plan->nhost == 0);
+}
+
+/*
+ * Find the groups of a batch's rows in all sets, and join the engine's to them, or (`groups`) note
+ * their numbers; false beyond int128.
+ */
+static bool
+find_plain(GpucolRegroup *r, const GpucolKeyColumn *keys, const GpucolResult *result, uint32 *groups)
+{
+	for (uint32 first = 0; first < result->nrows; first += GPUCOL_GROUPS_AHEAD)
+	{
+		uint32		n = Min(result->nrows - first, GPUCOL_GROUPS_AHEAD);
+
+		gpucol_group_table_find_rows(&r->table, keys, r->left_out, r->nsets, first, n, r->found);
+		for (uint32 i = 0; i < r->nsets * n; i++)
+		{
+			uint32		row = first + i % n;
+
+			if (groups != NULL)
+				groups[(Size) (i / n) * result->nrows + row] = r->found[i];
+			else if (!add_states(r, r->found[i], result->states + (Size) row * r->nengine))
+				return false;
+		}
 	}
 	return true;
 }
@@ -631,7 +608,7 @@ join_group(GpucolRegroup *r, const Column *keys, const Column *base,
 typedef struct RowBatch
 {
 	GpucolRegroup *r;
-	const Column *base;
+	const GpucolKeyColumn *base;
 } RowBatch;
 
 static void
@@ -642,22 +619,16 @@ store_row(void *arg, uint32 row)
 	store_base(batch->r, batch->base, row);
 }
 
-/* Find the groups of a batch's rows, and feed their aggregates; false beyond int128. */
-static bool
-feed_batch(GpucolRegroup *r, const Column *keys, const Column *base, const GpucolResult *result)
+/* Find the groups of a batch's rows one by one; in `pass`, where it is there, which rows have any. */
+static void
+find_each(GpucolRegroup *r, const GpucolKeyColumn *keys, const GpucolKeyColumn *base, uint32 nrows, uint32 *groups,
+		  bool *pass)
 {
-	uint32	   *groups = palloc((Size) r->nsets * Max(result->nrows, 1) * sizeof(uint32));
-	RowBatch	batch = {r, base};
-	bool		tests = r->plan->tests != NIL;
-	bool	   *pass = tests || r->wanted > 0 ? palloc(Max(result->nrows, 1)) : NULL;
-	GpucolFeedRows rows = {result, store_row, &batch, groups, r->nsets, 0, pass};
-	MemoryContext old = CurrentMemoryContext;
 	KeyValues	k;
 
-	for (uint32 row = 0; row < result->nrows; row++)
+	for (uint32 row = 0; row < nrows; row++)
 	{
-		MemoryContextSwitchTo(r->context);
-		if (row == 0 || r->plan->nkeys > 0 || tests)
+		if (row == 0 || r->plan->nkeys > 0 || r->plan->tests != NIL)
 		{
 			bool		ok = find_keys(r, keys, base, row, &k);
 
@@ -666,19 +637,35 @@ feed_batch(GpucolRegroup *r, const Column *keys, const Column *base, const Gpuco
 			if (!ok)
 				continue;
 		}
-		else if (pass != NULL)
-			pass[row] = true;
 		for (uint32 set = 0; set < r->nsets; set++)
-		{
-			uint32		group = find_group(r, set, k.values, nulls_in_set(r, set, k.isnull));
+			groups[(Size) set * nrows + row] = group_of(r, set, &k);
+	}
+}
 
-			groups[(Size) set * result->nrows + row] = group;
-			if (group == NO_GROUP)
-				pass[row] = false;
-		}
+/* Find the groups of a batch's rows, and feed their aggregates; false beyond int128. */
+static bool
+feed_batch(GpucolRegroup *r, const GpucolKeyColumn *keys, const GpucolKeyColumn *base, const GpucolResult *result)
+{
+	uint32		nrows = result->nrows;
+	uint32	   *groups = palloc((Size) r->nsets * Max(nrows, 1) * sizeof(uint32));
+	RowBatch	batch = {r, base};
+	bool	   *pass = r->plan->tests != NIL || r->table.wanted > 0 ? palloc(Max(nrows, 1)) : NULL;
+	GpucolFeedRows rows = {result, store_row, &batch, groups, r->nsets, 0, pass};
+	MemoryContext old = MemoryContextSwitchTo(r->context);
+
+	if (pass != NULL)
+		memset(pass, true, nrows);
+	if (r->found != NULL)
+		find_plain(r, keys, result, groups);
+	else
+		find_each(r, keys, base, nrows, groups, pass);
+	for (Size i = 0; i < (Size) r->nsets * nrows && r->table.wanted > 0; i++)
+	{
+		if (pass[i % nrows] && groups[i] == GPUCOL_NO_GROUP)
+			pass[i % nrows] = false;
 	}
 	MemoryContextSwitchTo(old);
-	rows.ngroups = r->table.nitems;
+	rows.ngroups = r->table.items.nitems;
 	return gpucol_feed_rows(r->feed, &rows);
 }
 
@@ -687,8 +674,8 @@ static bool
 join_batch(GpucolRegroup *r, const GpucolResult *result, MemoryContext batch)
 {
 	MemoryContext old = MemoryContextSwitchTo(batch);
-	Column	   *keys = palloc0(Max(r->plan->nkeys, 1) * sizeof(Column));
-	Column	   *base = palloc0(Max(r->plan->nbase, 1) * sizeof(Column));
+	GpucolKeyColumn *keys = palloc0(Max(r->plan->nkeys, 1) * sizeof(GpucolKeyColumn));
+	GpucolKeyColumn *base = palloc0(Max(r->plan->nbase, 1) * sizeof(GpucolKeyColumn));
 	bool		ok = true;
 
 	for (int i = 0; i < r->plan->nkeys; i++)
@@ -701,7 +688,9 @@ join_batch(GpucolRegroup *r, const GpucolResult *result, MemoryContext batch)
 	if (r->feed != NULL)
 		ok = feed_batch(r, keys, base, result);
 	MemoryContextSwitchTo(old);
-	for (uint32 row = 0; row < result->nrows && ok && r->feed == NULL; row++)
+	if (r->feed == NULL && r->found != NULL)
+		ok = find_plain(r, keys, result, NULL);
+	for (uint32 row = 0; row < result->nrows && ok && r->feed == NULL && r->found == NULL; row++)
 		ok = join_group(r, keys, base, result, row);
 	MemoryContextReset(batch);
 	return ok;
@@ -712,19 +701,18 @@ static Size
 room_for(const GpucolRegroup *r, uint32 nrows)
 {
 	uint64		n = (uint64) nrows * r->nsets;
-	Size		group = sizeof(uint32) + r->nstates * sizeof(GpucolAggState) +
-		r->plan->nkeys * (sizeof(Datum) + sizeof(bool));
+	Size		beside = 0;
 	Size		distinct = 0;
 
 	for (int i = 0; i < r->plan->naggs; i++)
 	{
-		group += r->plan->finals[i].host == GPUCOL_HOST_NONE ? 0 : sizeof(Datum);
+		beside += r->plan->finals[i].host == GPUCOL_HOST_NONE ? 0 : sizeof(Datum);
 		if (r->plan->finals[i].host == GPUCOL_HOST_DISTINCT)
 			distinct += gpucol_item_growth(&r->hosts[i].table, n, sizeof(uint32) + sizeof(Datum));
 	}
 	if (r->feed != NULL)
 		distinct = gpucol_feed_room(r->feed, n);
-	return gpucol_item_growth(&r->table, n, group) + distinct;
+	return gpucol_group_table_growth(&r->table, n, beside) + distinct;
 }
 
 /* Learn from the program, which the run has made by its first batch. */
@@ -735,7 +723,7 @@ open_program(GpucolRegroup *r)
 
 	r->aggs = GPUCOL_PROGRAM_ARRAY(program, const GpucolAgg, aggs);
 	r->nengine = program->naggs;
-	r->nstates = r->nengine + r->plan->nhost;
+	r->table.nstates = r->nengine + r->plan->nhost;
 }
 
 /* Join all of the engine's groups; false where the node must fall back. */
@@ -773,13 +761,13 @@ add_empty_groups(GpucolRegroup *r)
 {
 	int			n = r->plan->nkeys;
 
-	if (r->table.nitems > 0)
+	if (r->table.items.nitems > 0)
 		return;
 	memset(r->no_key, true, n);
 	for (uint32 set = 0; set < r->nsets; set++)
 	{
 		if (memchr(r->left_out + (Size) set * n, false, n) == NULL)
-			find_group(r, set, NULL, r->no_key);
+			find_group(r, set, gpucol_group_table_hash(&r->table, set, r->key_hashes, r->no_key), NULL, r->no_key);
 	}
 }
 
@@ -793,13 +781,15 @@ gpucol_regroup_run(GpucolExec *exec, const GpucolGroupPlan *plan, uint32 wanted)
 	if (status != GPUCOL_OK && status != GPUCOL_END)
 		return NULL;
 	r = create(exec, plan);
-	r->wanted = r->feed != NULL ? wanted : 0;
+	r->table.wanted = r->feed != NULL ? wanted : 0;
 	open_program(r);
+	if (is_plain(r))
+		r->found = palloc((Size) r->nsets * GPUCOL_GROUPS_AHEAD * sizeof(uint32));
 	if (!join_all(r, status, &result))
 		return NULL;
 	add_empty_groups(r);
 	if (r->feed != NULL)
-		gpucol_feed_finish(r->feed, r->table.nitems, &r->meter);
+		gpucol_feed_finish(r->feed, r->table.items.nitems, &r->meter);
 	return r;
 }
 
@@ -808,7 +798,7 @@ static Datum
 result_datum(GpucolRegroup *r, int agg, uint32 group, bool *isnull)
 {
 	const GpucolFinal *final = &r->plan->finals[agg];
-	const GpucolAggState *states = r->states + (Size) group * r->nstates;
+	const GpucolAggState *states = r->table.states + (Size) group * r->table.nstates;
 
 	if (r->feed != NULL)
 	{
@@ -834,19 +824,19 @@ gpucol_regroup_next(GpucolRegroup *r, Datum *values, bool *isnull)
 	int			first = nkeys + r->plan->naggs;
 	uint32		group = r->next;
 
-	if (group >= r->table.nitems)
+	if (group >= r->table.items.nitems)
 		return false;
 	r->next++;
 	for (int i = 0; i < nkeys; i++)
 	{
-		values[i] = r->keys[(Size) group * nkeys + i];
-		isnull[i] = r->isnull[(Size) group * nkeys + i];
+		values[i] = r->table.keys[(Size) group * nkeys + i];
+		isnull[i] = r->table.isnull[(Size) group * nkeys + i];
 	}
 	for (int i = 0; i < r->plan->naggs; i++)
 		values[nkeys + i] = result_datum(r, i, group, &isnull[nkeys + i]);
 	for (int i = 0; i < nfunctions; i++)
 	{
-		values[first + i] = Int32GetDatum(r->functions[(Size) r->sets[group] * nfunctions + i]);
+		values[first + i] = Int32GetDatum(r->functions[(Size) r->table.sets[group] * nfunctions + i]);
 		isnull[first + i] = false;
 	}
 	return true;

@@ -102,5 +102,19 @@ FETCH PRIOR FROM s;
 COMMIT;
 RESET gpucol.pushdown;
 
+-- more groups than are looked for one by one: texts of several lengths, NULLs, floats, keys that PostgreSQL makes
+CREATE TABLE many (id int, t text, u varchar(30), k int, f float8, n numeric) USING gpucol;
+INSERT INTO many SELECT i, CASE WHEN i % 40 > 0 THEN repeat('t', i % 3 * 9) || i % 5003 END, CASE WHEN i % 9 > 0 THEN 'u' || i % 2999 END, CASE WHEN i % 50 > 0 THEN i % 4001 END,
+	CASE i % 1000 WHEN 0 THEN 'NaN' WHEN 1 THEN NULL ELSE i % 3001 / 8.0 END, i % 2500 / 10.0 FROM generate_series(1, 20000) i;
+ANALYZE many;
+SELECT d FROM unnest(ARRAY[
+	'SELECT t, count(*), sum(k), min(u), max(f) FROM many GROUP BY GROUPING SETS ((t), (u), (k), (t, u), ())',
+	'SELECT t, u, k, grouping(t, u, k), count(DISTINCT f), sum(n) FROM many GROUP BY ROLLUP (t, u, k)',
+	'SELECT t, f, percentile_disc(0.5) WITHIN GROUP (ORDER BY k), mode() WITHIN GROUP (ORDER BY u), count(*) FROM many GROUP BY CUBE (t, f)',
+	'SELECT n, md5(string_agg(t, '','' ORDER BY id)), percentile_cont(0.25) WITHIN GROUP (ORDER BY k) FROM many GROUP BY n',
+	'SELECT upper(t), u, array_agg(id ORDER BY id) FROM many GROUP BY GROUPING SETS ((1), (2))',
+	'SELECT t, k, u, percentile_disc(0.9) WITHIN GROUP (ORDER BY n) FROM many WHERE k % 2 = 1 GROUP BY t, k, u']) q, differ(q) d WHERE d IS NOT NULL;
+SELECT count(*) FROM (SELECT t, mode() WITHIN GROUP (ORDER BY k) FROM many GROUP BY t LIMIT 3000) x;
+
 SET client_min_messages = error;
 DROP SCHEMA agg_sets CASCADE;

@@ -1,0 +1,180 @@
+/*-------------------------------------------------------------------------
+ *
+ * group_table.c
+ *	  The groups of a query's keys that the executor makes, found by the values of these.
+ *
+ * A group that is not in the cache costs five waits for memory, one after the other: its slot, its
+ * set, its keys, which of them are NULL, and the bytes of a text.  Whoever has several rows
+ * has those of all of them fetched at once, step by step.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "utils/datum.h"
+
+#include "base/prefetch.h"
+#include "exec/group_table.h"
+
+/* Fewer groups are in the cache anyway. */
+#define CACHED_GROUPS	2048
+
+/* Is a group of this set, and has it these keys? */
+static bool
+same_keys(GpucolGroupTable *t, uint32 group, uint32 set, const Datum *values, const bool *isnull)
+{
+	const Datum *keys = t->keys + (Size) group * t->nkeys;
+	const bool *nulls = t->isnull + (Size) group * t->nkeys;
+
+	if (t->sets[group] != set)
+		return false;
+	for (int i = 0; i < t->nkeys; i++)
+	{
+		if (nulls[i] != isnull[i] ||
+			(!isnull[i] && !gpucol_domain_equal(&t->domains[i], keys[i], values[i])))
+			return false;
+	}
+	return true;
+}
+
+/* Add a group with these keys and no rows. */
+static uint32
+add_group(GpucolGroupTable *t, uint64 hash, uint64 at, uint32 set, const Datum *values, const bool *isnull)
+{
+	int			n = t->nkeys;
+	uint32		group = gpucol_item_add(&t->items, hash, at);
+
+	t->sets[group] = set;
+	for (int i = 0; i < n; i++)
+	{
+		t->isnull[(Size) group * n + i] = isnull[i];
+		t->keys[(Size) group * n + i] = isnull[i] ? (Datum) 0 :
+			datumCopy(values[i], t->domains[i].typbyval, t->domains[i].typlen);
+	}
+	memset(t->states + (Size) group * t->nstates, 0, t->nstates * sizeof(GpucolAggState));
+	return group;
+}
+
+/* Make room for one more group. */
+static void
+reserve_group(GpucolGroupTable *t)
+{
+	Size		room;
+
+	if (!gpucol_item_reserve(&t->items))
+		return;
+	room = t->items.room;
+	t->sets = gpucol_grow(t->sets, room * sizeof(uint32));
+	t->keys = gpucol_grow(t->keys, room * Max(t->nkeys, 1) * sizeof(Datum));
+	t->isnull = gpucol_grow(t->isnull, room * Max(t->nkeys, 1) * sizeof(bool));
+	t->states = gpucol_grow(t->states, room * Max(t->nstates, 1) * sizeof(GpucolAggState));
+}
+
+uint32
+gpucol_group_table_find(GpucolGroupTable *t, uint32 set, uint64 hash, const Datum *values, const bool *isnull)
+{
+	uint64		at;
+	uint32		group;
+
+	reserve_group(t);
+	at = gpucol_hash_home(&t->items.hash, hash);
+	while (gpucol_hash_next(&t->items.hash, hash, &at, &group))
+		if (same_keys(t, group, set, values, isnull))
+			return group;
+	if (t->wanted > 0 && t->items.nitems >= t->wanted)
+		return GPUCOL_NO_GROUP;
+	return add_group(t, hash, at, set, values, isnull);
+}
+
+/* Have what finding groups of n hashes looks at brought into the cache. */
+static void
+fetch_ahead(const GpucolGroupTable *t, const uint64 *hashes, uint32 n)
+{
+	uint32		groups[GPUCOL_GROUPS_AHEAD];
+	uint32		found = 0;
+
+	for (uint32 i = 0; i < n; i++)
+		GPUCOL_PREFETCH(&t->items.hash.slots[gpucol_hash_home(&t->items.hash, hashes[i])]);
+	for (uint32 i = 0; i < n; i++)
+	{
+		uint64		at = gpucol_hash_home(&t->items.hash, hashes[i]);
+		uint32		group;
+
+		if (!gpucol_hash_next(&t->items.hash, hashes[i], &at, &group))
+			continue;
+		groups[found++] = group;
+		GPUCOL_PREFETCH(&t->sets[group]);
+		GPUCOL_PREFETCH(&t->keys[(Size) group * t->nkeys]);
+		GPUCOL_PREFETCH(&t->isnull[(Size) group * t->nkeys]);
+		GPUCOL_PREFETCH(&t->states[(Size) group * t->nstates], 1);
+	}
+	for (uint32 i = 0; i < found; i++)
+	{
+		for (int k = 0; k < t->nkeys; k++)
+		{
+			if (!t->domains[k].typbyval && !t->isnull[(Size) groups[i] * t->nkeys + k])
+				GPUCOL_PREFETCH(DatumGetPointer(t->keys[(Size) groups[i] * t->nkeys + k]));
+		}
+	}
+}
+
+/* The hashes of the keys of n rows that are not NULL. */
+static void
+hash_keys(GpucolGroupTable *t, const GpucolKeyColumn *keys, uint32 first, uint32 n,
+		  uint32 (*hashes)[INDEX_MAX_KEYS])
+{
+	for (int k = 0; k < t->nkeys; k++)
+	{
+		const Datum *values = keys[k].values + first;
+		const bool *isnull = keys[k].isnull + first;
+
+		for (uint32 i = 0; i < n; i++)
+			hashes[i][k] = isnull[i] ? 0 : gpucol_domain_hash(&t->domains[k], values[i]);
+	}
+}
+
+/* A row's keys in a set. */
+static void
+read_keys(const GpucolGroupTable *t, const GpucolKeyColumn *keys, const bool *left_out, uint32 row,
+		  Datum *values, bool *isnull)
+{
+	for (int k = 0; k < t->nkeys; k++)
+	{
+		values[k] = keys[k].values[row];
+		isnull[k] = left_out[k] || keys[k].isnull[row];
+	}
+}
+
+void
+gpucol_group_table_find_rows(GpucolGroupTable *t, const GpucolKeyColumn *keys, const bool *left_out,
+							 uint32 nsets, uint32 first, uint32 n, uint32 *groups)
+{
+	uint32		key_hashes[GPUCOL_GROUPS_AHEAD][INDEX_MAX_KEYS];
+	uint64		hashes[GPUCOL_GROUPS_AHEAD];
+	Datum		values[INDEX_MAX_KEYS];
+	bool		isnull[INDEX_MAX_KEYS];
+
+	hash_keys(t, keys, first, n, key_hashes);
+	for (uint32 set = 0; set < nsets; set++, left_out += t->nkeys)
+	{
+		for (uint32 i = 0; i < n; i++)
+		{
+			read_keys(t, keys, left_out, first + i, values, isnull);
+			hashes[i] = gpucol_group_table_hash(t, set, key_hashes[i], isnull);
+		}
+		if (t->items.nitems >= CACHED_GROUPS)
+			fetch_ahead(t, hashes, n);
+		for (uint32 i = 0; i < n; i++)
+		{
+			read_keys(t, keys, left_out, first + i, values, isnull);
+			groups[set * n + i] = gpucol_group_table_find(t, set, hashes[i], values, isnull);
+		}
+	}
+}
+
+Size
+gpucol_group_table_growth(const GpucolGroupTable *t, uint64 n, Size beside)
+{
+	return gpucol_item_growth(&t->items, n, sizeof(uint32) + t->nstates * sizeof(GpucolAggState) +
+							  t->nkeys * (sizeof(Datum) + sizeof(bool)) + beside);
+}
