@@ -71,6 +71,11 @@ static char texts[4000][24];
 /* How many different values columns have, so that rows meet: changes from round to round. */
 static int	spread = 30;
 
+/* Are there numbers only in programs, all of which a device takes? */
+static bool numbers;
+
+static uint64_t round_seed;
+
 static GpucolBytes
 bytes_of(const char *text)
 {
@@ -517,6 +522,17 @@ load_of(int origin)
 	return shapes[origin].load;
 }
 
+/* A column of the source that may be read. */
+static int
+random_origin(void)
+{
+	int			origin = pick(NCOLUMNS);
+
+	while (numbers && shapes[origin].cls == GPUCOL_CLASS_S)
+		origin = pick(NCOLUMNS);
+	return origin;
+}
+
 /* What a program under construction can read. */
 typedef struct Scope
 {
@@ -580,7 +596,7 @@ random_condition(Scope *scope, int p)
 	ProgramBuilder *b = scope->b;
 	const Built *table = p < 0 ? NULL : &tables[b->probes[p].table];
 	int			c = table != NULL && table->ncolumns > 0 ? pick(table->ncolumns) : -1;
-	int			origin = c >= 0 ? table->origin[c] : pick(3) ? C_SMALL : C_WORD + pick(2);
+	int			origin = c >= 0 ? table->origin[c] : numbers || pick(3) ? C_SMALL : C_WORD + pick(2);
 	uint16_t	x;
 	uint16_t	y;
 
@@ -655,7 +671,7 @@ random_program(ProgramBuilder *b, GpucolProgramKind kind, int nprobes, Scope *sc
 			builder_const_int(b, GPUCOL_CLASS_I, pick(4));
 	if (pick(4) == 0)
 	{
-		find_register(scope, pick(NCOLUMNS), true);
+		find_register(scope, random_origin(), true);
 		b->head.filter = random_condition(scope, -1);
 	}
 	b->head.nfilter_instrs = b->head.ninstrs;
@@ -667,7 +683,7 @@ random_program(ProgramBuilder *b, GpucolProgramKind kind, int nprobes, Scope *sc
 static int
 add_output(Scope *scope)
 {
-	int			origin = pick(NCOLUMNS);
+	int			origin = random_origin();
 	uint16_t	reg = GPUCOL_NO_REG;
 
 	for (int try = 0; try < 3 && scope->visible > 0 && reg == GPUCOL_NO_REG; try++)
@@ -940,34 +956,21 @@ compare(const Naive *naive, Lines *got, const char *what)
 	free_lines(&expected);
 }
 
-/* Build one more table, of a join now and then. */
+/* Build one more table, of a program whose outputs are chosen. */
 static void
-add_table(uint64_t seed)
+build_table(const ProgramBuilder *b, const ArrayTable *table)
 {
-	static ArrayTable table;
-	static ProgramBuilder b;
-	static Scope scope;
 	static Naive naive;
 	Built	   *built = &tables[ntables];
 	GpucolLookupFigures figures;
 	GpucolStatus status;
 	int			nrows = 0;
 
-	random_table(&table, pick(3) ? 40 : 1500);
-	random_program(&b, GPUCOL_PROGRAM_BUILD, ntables > 0 && pick(3) == 0, &scope);
-	memset(built, 0, sizeof(*built));
-	built->nkeys = pick(6) == 0 ? 0 : 1 + (pick(3) == 0) + (pick(6) == 0);
-	built->ncolumns = built->nkeys + pick(4);
-	built->keeps_nulls = pick(2);
-	b.head.njoin_keys = (uint16_t) built->nkeys;
-	b.head.flags = built->keeps_nulls ? GPUCOL_PROGRAM_KEEP_NULL_KEYS : 0;
-	for (int c = 0; c < built->ncolumns; c++)
-		built->origin[c] = add_output(&scope);
-	run_naive(&naive, &b, &table);
+	run_naive(&naive, b, table);
 	if (!naive.too_many)
 	{
-		status = run_build(&b, &table, 1 + pick(3), 0, &built->lookup);
-		CHECK(status == GPUCOL_OK, "seed %llu: build: %d", (unsigned long long) seed, status);
+		status = run_build(b, table, 1 + pick(3), 0, &built->lookup);
+		CHECK(status == GPUCOL_OK, "seed %llu: build: %d", (unsigned long long) round_seed, status);
 		built->rows = naive.rows;
 		built->nrows = naive.nrows;
 		for (int r = 0; r < naive.nrows; r++)
@@ -985,13 +988,35 @@ add_table(uint64_t seed)
 				nrows += !null_key(built, r);
 			gpucol_engine_cpu.lookup_figures(built->lookup, &figures);
 			CHECK(figures.rows == (uint64_t) nrows, "seed %llu: %d rows, not %d",
-				  (unsigned long long) seed, (int) figures.rows, nrows);
+				  (unsigned long long) round_seed, (int) figures.rows, nrows);
 			CHECK(figures.has_null == built->has_null, "seed %llu: NULL keys",
-				  (unsigned long long) seed);
+				  (unsigned long long) round_seed);
 			ntables++;
 		}
 	}
 	naive_free(&naive);
+}
+
+/* Build one more table, of a join now and then. */
+static void
+add_table(void)
+{
+	static ArrayTable table;
+	static ProgramBuilder b;
+	static Scope scope;
+	Built	   *built = &tables[ntables];
+
+	random_table(&table, pick(3) ? 40 : 1500);
+	random_program(&b, GPUCOL_PROGRAM_BUILD, ntables > 0 && pick(3) == 0, &scope);
+	memset(built, 0, sizeof(*built));
+	built->nkeys = pick(6) == 0 ? 0 : 1 + (pick(3) == 0) + (pick(6) == 0);
+	built->ncolumns = built->nkeys + pick(4);
+	built->keeps_nulls = pick(2);
+	b.head.njoin_keys = (uint16_t) built->nkeys;
+	b.head.flags = built->keeps_nulls ? GPUCOL_PROGRAM_KEEP_NULL_KEYS : 0;
+	for (int c = 0; c < built->ncolumns; c++)
+		built->origin[c] = add_output(&scope);
+	build_table(&b, &table);
 	array_table_free(&table);
 }
 
@@ -1240,20 +1265,58 @@ float_round(const ArrayTable *table, const char *what)
 	free_lines(&three);
 }
 
+/* A program of rows, whose outputs are chosen. */
+static void
+scan_round(const ProgramBuilder *b, const ArrayTable *table, const char *what)
+{
+	static Naive naive;
+
+	run_naive(&naive, b, table);
+	for (int t = 1; t <= 3 && !naive.too_many; t += 2)
+	{
+		Lines		got = {0};
+		size_t		limit = pick(4) == 0 ? (size_t) pick(3000000) : 0;
+		GpucolStatus status = run_scan(b, table, t, limit, pick(2), &got);
+
+		if (limit == 0 || status != GPUCOL_OUT_OF_MEMORY)
+		{
+			CHECK(status == GPUCOL_END, "%s: status %d", what, status);
+			long		before = check_failed;
+
+			compare(&naive, &got, what);
+			if (check_failed > before)
+				describe(b);
+		}
+		free_lines(&got);
+	}
+	naive_free(&naive);
+}
+
+static void
+free_tables(void)
+{
+	for (int t = 0; t < ntables; t++)
+	{
+		gpucol_engine_cpu.lookup_free(tables[t].lookup);
+		free(tables[t].rows);
+	}
+	ntables = 0;
+}
+
 static void
 one_round(uint64_t seed)
 {
 	static ArrayTable table;
 	static ProgramBuilder b;
 	static Scope scope;
-	static Naive naive;
 	char		what[64];
 
-	check_seed = seed;
+	check_seed = round_seed = seed;
 	spread = (int[]) {2, 10, 100}[pick(3)];
+	numbers = pick(2);
 	ntables = 0;
 	for (int t = 0; t < 1 + pick(MAX_TABLES); t++)
-		add_table(seed);
+		add_table();
 	random_table(&table, pick(2) ? 100 : 3000);
 	snprintf(what, sizeof(what), "seed %llu", (unsigned long long) seed);
 	for (int i = 0; i < 3 && ntables > 0; i++)
@@ -1261,34 +1324,124 @@ one_round(uint64_t seed)
 		random_program(&b, GPUCOL_PROGRAM_SCAN, 1 + pick(MAX_PROBES), &scope);
 		for (int k = 1 + pick(6); k > 0; k--)
 			add_output(&scope);
-		run_naive(&naive, &b, &table);
-		for (int t = 1; t <= 3 && !naive.too_many; t += 2)
-		{
-			Lines		got = {0};
-			size_t		limit = pick(4) == 0 ? (size_t) pick(3000000) : 0;
-			GpucolStatus status = run_scan(&b, &table, t, limit, pick(2), &got);
-
-			if (limit == 0 || status != GPUCOL_OUT_OF_MEMORY)
-			{
-				CHECK(status == GPUCOL_END, "%s: status %d", what, status);
-				long		before = check_failed;
-
-				compare(&naive, &got, what);
-				if (check_failed > before)
-					describe(&b);
-			}
-			free_lines(&got);
-		}
-		naive_free(&naive);
+		scan_round(&b, &table, what);
 		aggregate_round(&table, what);
 		float_round(&table, what);
 	}
 	array_table_free(&table);
-	for (int t = 0; t < ntables; t++)
+	free_tables();
+}
+
+/* ---- rows that tables deliver ---- */
+
+/* A table of a few segments and delta, each of `nrows` rows, whose ids follow each other from `base` on. */
+static void
+segments_table(ArrayTable *table, int nsegments, uint32_t base, uint32_t nrows)
+{
+	memset(table, 0, sizeof(*table));
+	table->ncolumns = NCOLUMNS;
+	table->nsegments = nsegments;
+	table->ndelta = nrows;
+	table->tids = calloc(nrows, sizeof(uint64_t));
+	for (int s = 0; s < nsegments; s++)
 	{
-		gpucol_engine_cpu.lookup_free(tables[t].lookup);
-		free(tables[t].rows);
+		ArraySegment *segment = &table->segments[s];
+
+		segment->nrows = nrows;
+		segment->first_row = (uint32_t) s * nrows;
+		for (int c = 0; c < NCOLUMNS; c++)
+			random_column(&segment->columns[c], c, nrows, base + (uint32_t) s * nrows);
+		CHECK(array_segment_encode(segment, NCOLUMNS) == GPUCOL_OK, "encode");
 	}
+	for (int c = 0; c < NCOLUMNS; c++)
+		random_column(&table->delta[c], c, nrows, base + (uint32_t) nsegments * nrows);
+}
+
+/* Build table 0, of a key and the numbers of its rows. */
+static void
+build_numbers(int key, uint32_t nrows)
+{
+	static ArrayTable table;
+	static ProgramBuilder b;
+	static Scope scope;
+	Built	   *built = &tables[0];
+
+	segments_table(&table, 2, 0, nrows);
+	ntables = 0;
+	random_program(&b, GPUCOL_PROGRAM_BUILD, 0, &scope);
+	memset(built, 0, sizeof(*built));
+	built->nkeys = 1;
+	built->ncolumns = 3;
+	built->keeps_nulls = true;
+	b.head.njoin_keys = 1;
+	b.head.flags = GPUCOL_PROGRAM_KEEP_NULL_KEYS;
+	for (int c = 0; c < built->ncolumns; c++)
+	{
+		built->origin[c] = c == 0 ? key : c == 1 ? C_ID : C_SMALL;
+		b.keys[b.head.nkeys++] = find_register(&scope, built->origin[c], false);
+	}
+	build_table(&b, &table);
+	array_table_free(&table);
+}
+
+/* A program of one join with table 0, that delivers the numbers of its rows. */
+static void
+tail_program(ProgramBuilder *b, GpucolProgramKind of, GpucolJoinKind kind, bool residual, bool filter,
+			 Scope *scope)
+{
+	random_program(b, of, 0, scope);
+	builder_probe(b, 0, kind);
+	builder_probe_key(b, find_register(scope, tables[0].origin[0], true));
+	if (residual)
+		builder_residual(b, random_condition(scope, pick(3) == 0 ? -1 : 0));
+	scope->visible = 1;
+	if (filter)
+		builder_probe_filter(b, random_condition(scope, 0));
+}
+
+/*
+ * Each join that delivers rows of its table, by keys that are unique and by others, with and
+ * without conditions: other rows of the table are met by each segment and by the delta.
+ */
+static void
+tail_round(uint64_t seed)
+{
+	static ArrayTable table;
+	static ProgramBuilder b;
+	static ProgramBuilder flat;
+	static Scope scope;
+	static Naive naive;
+	char		what[64];
+
+	check_seed = round_seed = seed;
+	numbers = true;
+	spread = 60;
+	segments_table(&table, 6, 90, 40);
+	for (int i = 0; i < 32; i++)
+	{
+		GpucolJoinKind kind = (GpucolJoinKind) (GPUCOL_JOIN_RIGHT + i % 4);
+		Lines		expected = {0};
+		Lines		got = {0};
+
+		build_numbers(i / 4 % 2 ? C_ID : C_SMALL, 110);
+		snprintf(what, sizeof(what), "seed %llu, table's rows %d", (unsigned long long) seed, i);
+		tail_program(&b, GPUCOL_PROGRAM_SCAN, kind, i / 8 % 2, i / 16, &scope);
+		for (int c = 0; c < 3; c++)
+			b.keys[b.head.nkeys++] = load_payload(&scope, 0, c);
+		b.keys[b.head.nkeys++] = find_register(&scope, C_ID, true);
+		scan_round(&b, &table, what);
+		tail_program(&b, GPUCOL_PROGRAM_AGG, kind, i / 8 % 2, i / 16, &scope);
+		random_aggs(&b, &flat, &scope);
+		run_naive(&naive, &flat, &table);
+		CHECK(run_agg(&b, &table, 2, &got) == GPUCOL_END, "%s", what);
+		group_naive(&b, &naive, &expected);
+		compare_lines(&expected, &got, what);
+		free_lines(&expected);
+		free_lines(&got);
+		naive_free(&naive);
+		free_tables();
+	}
+	array_table_free(&table);
 }
 
 /* ---- rows that multiply ---- */
@@ -1492,7 +1645,11 @@ main(int argc, char **argv)
 	for (int i = 0; i < 4000; i++)
 		snprintf(texts[i], sizeof(texts[i]), "text %d of some", i * i % 4001);
 	for (int r = 0; r < rounds; r++)
+	{
 		one_round(seed + (uint64_t) r);
+		if (r % 5 == 0)
+			tail_round(seed + (uint64_t) r);
+	}
 	cross_join(4000);
 	large_hash(100000);
 	leave_midway();
