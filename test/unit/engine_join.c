@@ -1464,7 +1464,7 @@ plain_table(ArrayTable *table, uint32_t nrows)
 	CHECK(array_segment_encode(&table->segments[0], NCOLUMNS) == GPUCOL_OK, "encode");
 }
 
-/* A program that counts or delivers all pairs of rows. */
+/* A program that counts all pairs of rows, and adds 1.5 up for each, or delivers them. */
 static void
 cross_program(ProgramBuilder *b, GpucolProgramKind kind)
 {
@@ -1473,7 +1473,12 @@ cross_program(ProgramBuilder *b, GpucolProgramKind kind)
 		builder_column(b, shapes[c].kind, c == C_DEC ? 2 : 0);
 	builder_probe(b, 0, GPUCOL_JOIN_LEFT);
 	if (kind == GPUCOL_PROGRAM_AGG)
+	{
 		builder_agg(b, GPUCOL_AGG_COUNT_STAR, GPUCOL_CLASS_NONE, GPUCOL_NO_REG, GPUCOL_NO_REG);
+		builder_agg(b, GPUCOL_AGG_SUM, GPUCOL_CLASS_F,
+					builder_instr(b, GPUCOL_OP_CONST_F, GPUCOL_CLASS_F, 0, 0, 0, builder_const_float(b, 1.5)),
+					GPUCOL_NO_REG);
+	}
 	else
 		b->keys[b->head.nkeys++] = builder_instr(b, GPUCOL_OP_LOAD_I, GPUCOL_CLASS_I, 0, 0, 0,
 												 NCOLUMNS + builder_payload(b, 0, 0, GPUCOL_KIND_INT));
@@ -1525,7 +1530,11 @@ cross_join(uint32_t nrows)
 		status = gpucol_engine_cpu.start(program, &source.base, &host, &options, &run, &why);
 		CHECK(status == GPUCOL_OK, "start: %s", why);
 		while ((status = gpucol_engine_cpu.next(run, &out)) == GPUCOL_OK)
+		{
 			count += kind == GPUCOL_PROGRAM_AGG ? (uint64_t) out.states[0].count : out.nrows;
+			if (kind == GPUCOL_PROGRAM_AGG)
+				CHECK(out.states[1].v.f == 1.5 * nrows * nrows, "a sum of %g", out.states[1].v.f);
+		}
 		CHECK(status == GPUCOL_END, "status %d", status);
 		CHECK(count == (uint64_t) nrows * nrows, "%llu pairs", (unsigned long long) count);
 		gpucol_engine_cpu.probe_figures(run, 0, &figures);
