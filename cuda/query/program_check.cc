@@ -74,13 +74,20 @@ inside(const GpucolProgram *p, uint32_t offset, uint64_t n, size_t size, size_t 
 	return offset % align == 0 && offset <= p->size && n * size <= p->size - offset;
 }
 
+/* Has it no flags but those of its kind? */
+static bool
+flags_fit(const GpucolProgram *p)
+{
+	return (p->flags & ~(p->kind == GPUCOL_PROGRAM_BUILD ? GPUCOL_PROGRAM_KEEP_NULL_KEYS : 0)) == 0;
+}
+
 /* Its head, and where its arrays lie. */
 static void
 check_head(const GpucolProgram *p, size_t size, uint32_t ncolumns)
 {
 	if (size < sizeof(GpucolProgram) || p->magic != GPUCOL_PROGRAM_MAGIC ||
 		p->version != GPUCOL_PROGRAM_VERSION || p->size != size || p->ncolumns != ncolumns ||
-		p->flags != 0 || p->nhost > GPUCOL_WIRE_MAX_HOST)
+		!flags_fit(p) || p->nhost > GPUCOL_WIRE_MAX_HOST)
 		throw malformed("not a program");
 	if (p->kind < GPUCOL_PROGRAM_SCAN || p->kind > GPUCOL_PROGRAM_BUILD)
 		throw Failure{GPUCOL_UNSUPPORTED, "the kind of program is not known to the device"};

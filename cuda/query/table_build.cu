@@ -34,11 +34,15 @@ has_keys(const BuildRows &rows, uint64_t row)
 	return true;
 }
 
-/* Facts of column blockIdx.y; *kept: rows that have keys. */
+/*
+ * Facts of a column over rows that have keys, and behind those of all columns over all rows; *kept:
+ * rows that have keys.
+ */
 __global__ void
 learn_kernel(const __grid_constant__ BuildRows rows, BuildFacts *facts, unsigned long long *kept)
 {
-	const BuildColumn &column = rows.columns[blockIdx.y];
+	const BuildColumn &column = rows.columns[blockIdx.y % rows.ncolumns];
+	const bool	all = blockIdx.y >= rows.ncolumns;
 	long long	least = INT64_MAX,
 				greatest = INT64_MIN;
 	bool		nulls = false,
@@ -47,7 +51,7 @@ learn_kernel(const __grid_constant__ BuildRows rows, BuildFacts *facts, unsigned
 
 	GPUCOL_FOR_EACH(row, rows.n)
 	{
-		if (!has_keys(rows, row))
+		if (!all && !has_keys(rows, row))
 			continue;
 		n++;
 		if (column.nulls[row])
@@ -128,15 +132,15 @@ rows_kernel(uint32_t *rows, uint64_t n)
 		rows[i] = (uint32_t) i;
 }
 
-/* Of rows ordered by number: where each number begins, and each row's place. */
+/* Of rows ordered by number, the first of which are the table's: their places, and where numbers begin (or NULL). */
 __global__ void
-repeated_kernel(const uint32_t *numbers, const uint32_t *rows, uint64_t n, uint64_t kept, uint32_t *first,
-				uint32_t *places)
+ordered_kernel(const uint32_t *numbers, const uint32_t *rows, uint64_t n, const GpucolWireLookup table,
+			   uint32_t *first, uint32_t *places)
 {
 	GPUCOL_FOR_EACH(i, n)
 	{
-		places[rows[i]] = i < kept ? (uint32_t) i : GPUCOL_LOOKUP_NONE;
-		if (i < kept && (i == 0 || numbers[i] != numbers[i - 1]))
+		places[rows[i]] = i < table.nrows ? (uint32_t) i : GPUCOL_LOOKUP_NONE;
+		if (first != NULL && i < table.nkeyed && (i == 0 || numbers[i] != numbers[i - 1]))
 			first[numbers[i]] = (uint32_t) i;
 	}
 }
@@ -212,17 +216,19 @@ TableBuild::learn()
 	BuildFacts	none = {INT64_MAX, INT64_MIN, 0, 0};
 	BuildFacts *facts;
 	unsigned long long *kept;
-	dim3		grid(std::min(gpucol_launch_grid(rows_.n), 1024u), rows_.ncolumns);
+	uint32_t	nfacts = keeps_ ? 2 * rows_.ncolumns : rows_.ncolumns;
+	dim3		grid(std::min(gpucol_launch_grid(rows_.n), 1024u), nfacts);
 
-	facts_.assign(rows_.ncolumns, none);
+	facts_.assign(nfacts, none);
 	if (rows_.n == 0)
 		return;
 	facts = c_.device.upload(facts_);
 	kept = c_.device.upload(std::vector<unsigned long long>(1, 0));
 	learn_kernel<<<grid, GPUCOL_THREADS, 0, c_.device.stream()>>>(rows_, facts, kept);
 	device_check(cudaGetLastError(), "build");
-	facts_ = c_.device.download(facts, rows_.ncolumns);
-	head_.nrows = head_.nkeyed = (uint32_t) c_.device.download(kept, 1)[0];
+	facts_ = c_.device.download(facts, nfacts);
+	head_.nkeyed = (uint32_t) c_.device.download(kept, 1)[0];
+	head_.nrows = keeps_ ? (uint32_t) rows_.n : head_.nkeyed;
 	head_.has_null = head_.nkeyed < rows_.n;
 	gpucol_stage(c_.device.stream(), "rows of a table known");
 }
@@ -284,9 +290,9 @@ TableBuild::set_bits()
 	gpucol_stage(c_.device.stream(), "bits of a table");
 }
 
-/* Places of rows some of which have equal keys. */
+/* Places of rows some of which have equal keys, or a NULL key. */
 void
-TableBuild::place_repeated(const uint32_t *numbers)
+TableBuild::place_ordered(const uint32_t *numbers)
 {
 	uint32_t   *ordered = array<uint32_t>(rows_.n);
 	uint32_t   *from = array<uint32_t>(rows_.n);
@@ -299,11 +305,14 @@ TableBuild::place_repeated(const uint32_t *numbers)
 												 c_.device.stream()), "sort");
 	device_check(cub::DeviceRadixSort::SortPairs(array<char>(bytes), bytes, numbers, ordered, from, rows,
 												 (int) rows_.n, 0, 32, c_.device.stream()), "sort");
-	first_ = array<uint32_t>(head_.ndistinct + 1);
-	repeated_kernel<<<gpucol_launch_grid(rows_.n), GPUCOL_THREADS, 0, c_.device.stream()>>>(ordered, rows, rows_.n,
-																						   end, first_, places_);
-	device_check(cudaMemcpyAsync(first_ + head_.ndistinct, &end, sizeof(end), cudaMemcpyHostToDevice,
-								 c_.device.stream()), "build");
+	if (!head_.unique)
+	{
+		first_ = array<uint32_t>(head_.ndistinct + 1);
+		device_check(cudaMemcpyAsync(first_ + head_.ndistinct, &end, sizeof(end), cudaMemcpyHostToDevice,
+									 c_.device.stream()), "build");
+	}
+	ordered_kernel<<<gpucol_launch_grid(rows_.n), GPUCOL_THREADS, 0, c_.device.stream()>>>(ordered, rows, rows_.n,
+																						  head_, first_, places_);
 	device_check(cudaGetLastError(), "build");
 	c_.device.wait();
 }
@@ -314,14 +323,17 @@ TableBuild::place_rows()
 {
 	uint32_t   *numbers = array<uint32_t>(rows_.n);
 
-	number_kernel<<<gpucol_launch_grid(rows_.n), GPUCOL_THREADS, 0, c_.device.stream()>>>(rows_, bits_, before_,
-																						 numbers);
-	device_check(cudaGetLastError(), "build");
 	places_ = numbers;
-	if (head_.unique)
+	if (head_.nkeyed == 0)
+		rows_kernel<<<gpucol_launch_grid(rows_.n), GPUCOL_THREADS, 0, c_.device.stream()>>>(places_, rows_.n);
+	else
+		number_kernel<<<gpucol_launch_grid(rows_.n), GPUCOL_THREADS, 0, c_.device.stream()>>>(rows_, bits_,
+																							 before_, numbers);
+	device_check(cudaGetLastError(), "build");
+	if (head_.nkeyed == 0 || (head_.unique && head_.nrows == head_.nkeyed))
 		return;
 	places_ = array<uint32_t>(rows_.n);
-	place_repeated(numbers);
+	place_ordered(numbers);
 	gpucol_stage(c_.device.stream(), "rows of a table ordered");
 }
 
@@ -332,7 +344,7 @@ TableBuild::plan_columns()
 	for (uint32_t c = 0; c < rows_.ncolumns; c++)
 	{
 		GpucolWireLookupColumn column = {};
-		const BuildFacts &facts = facts_[c];
+		const BuildFacts &facts = facts_[keeps_ ? rows_.ncolumns + c : c];
 		bool		some = facts.least <= facts.greatest;
 		uint64_t	range = some ? (uint64_t) facts.greatest - (uint64_t) facts.least : 0;
 
@@ -401,10 +413,9 @@ TableBuild::run(Partial *result)
 	learn();
 	plan_keys();
 	if (head_.nkeyed > 0)
-	{
 		set_bits();
+	if (head_.nrows > 0)
 		place_rows();
-	}
 	plan_columns();
 	write(table.get());
 	c_.device.finish(e);

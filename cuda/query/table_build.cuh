@@ -6,8 +6,9 @@
  *
  * Rows are found and their outputs computed as those of a SCAN.  Then every key's word sets
  * a bit; the bits before a word are its number; rows go to the place of their number, those of
- * equal keys one behind the other in the order of the scan.  So tables are dense ones:
- * where the words of the keys lie too far apart the host is to build.
+ * equal keys one behind the other in the order of the scan, those with a NULL key to the end,
+ * if they are kept.  So tables are dense ones: where the words of the keys lie too far apart
+ * the host is to build.
  *
  *-------------------------------------------------------------------------
  */
@@ -56,7 +57,8 @@ struct BuildRows
 class TableBuild
 {
 public:
-	explicit TableBuild(PartContext &c) : c_(c), program_(c) {}
+	explicit TableBuild(PartContext &c)
+		: c_(c), program_(c), keeps_(c.program.head().flags & GPUCOL_PROGRAM_KEEP_NULL_KEYS) {}
 
 	/* Make the table, and give it the RUN's number.  Throws Failure. */
 	void		run(Partial *result);
@@ -67,7 +69,7 @@ private:
 	void		plan_keys();
 	void		set_bits();
 	void		place_rows();
-	void		place_repeated(const uint32_t *numbers);
+	void		place_ordered(const uint32_t *numbers);
 	void		plan_columns();
 	void		write(BuiltTable *table);
 	template <class T> T *array(size_t n);
@@ -75,8 +77,9 @@ private:
 
 	PartContext &c_;
 	Interpreter program_;
+	const bool	keeps_;			/* rows with a NULL key stay */
 	BuildRows	rows_ = {};
-	std::vector<BuildFacts> facts_;
+	std::vector<BuildFacts> facts_; /* by column; and, if rows with a NULL key stay, over all */
 	GpucolWireLookup head_ = {};
 	std::vector<GpucolWireLookupKey> keys_;
 	std::vector<GpucolWireLookupColumn> columns_;

@@ -174,7 +174,11 @@ test_heads()
 	wrong("not a program", [] (Program &p) { p.head.magic++; });
 	wrong("not a program", [] (Program &p) { p.head.version++; });
 	wrong("not a program", [] (Program &p) { p.head.size += 8; });
-	wrong("not a program", [] (Program &p) { p.head.flags = 1; });
+	wrong("not a program", [] (Program &p) { p.head.flags = GPUCOL_PROGRAM_KEEP_NULL_KEYS; });
+	wrong("not a program", [] (Program &p) {
+		p.head.kind = GPUCOL_PROGRAM_BUILD;
+		p.head.flags = 2;
+	});
 	wrong("not a program", [] (Program &p) { p.head.nhost = GPUCOL_WIRE_MAX_HOST + 1; });
 	wrong("kind of program", [] (Program &p) { p.head.kind = 99; });
 	wrong("more registers", [] (Program &p) {

@@ -51,8 +51,6 @@ gpucol_gpu_build_obstacle(const GpucolProgram *p)
 {
 	if (p->kind != GPUCOL_PROGRAM_BUILD)
 		return NULL;
-	if (p->flags & GPUCOL_PROGRAM_KEEP_NULL_KEYS)
-		return "a table whose rows are delivered without a match";
 	if (p->njoin_keys == 0 || p->nkeys > GPUCOL_GPU_OUTPUTS)
 		return "a table without a key, or with many columns";
 	for (int k = 0; k < p->nkeys; k++)
@@ -82,9 +80,10 @@ gpucol_gpu_build_check(const GpucolGpuRun *run)
 	const GpucolProgram *p = run->program;
 	const GpucolWireLookup *head = (const GpucolWireLookup *) run->data;
 	const GpucolWireLookupColumn *columns;
+	bool		keeps = p->flags & GPUCOL_PROGRAM_KEEP_NULL_KEYS;
 
 	if (run->result.bytes != description_size(p->njoin_keys, p->nkeys) || head->nkeys != p->njoin_keys ||
-		head->ncolumns != p->nkeys || head->nkeyed != head->nrows)
+		head->ncolumns != p->nkeys || head->nkeyed > head->nrows || (!keeps && head->nkeyed < head->nrows))
 		return GPUCOL_DEVICE_LOST;
 	columns = (const GpucolWireLookupColumn *) ((const GpucolWireLookupKey *) (head + 1) + head->nkeys);
 	for (int c = 0; c < head->ncolumns; c++)
