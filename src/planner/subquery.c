@@ -425,7 +425,7 @@ rewrite_sublink(SubLink *sublink, Rewriting *rewriting)
 	}
 	if (rewriting->conditional && (scalar || sublink->subLinkType == EXISTS_SUBLINK) && !is_correlated(sublink))
 		result = gpucol_subquery_join_once(rewriting->query, sublink);
-	else if (scalar && gpucol_nearest_is(castNode(Query, sublink->subselect)))
+	else if (scalar && gpucol_nearest_is(gpucol_nearest_first(castNode(Query, sublink->subselect))))
 		result = gpucol_nearest_scalar(rewriting->query, sublink, rewriting->asked);
 	else
 		result = scalar ? gpucol_subquery_join_scalar(rewriting->query, sublink) :

@@ -114,6 +114,10 @@ extern bool gpucol_subquery_has_whole_row(Query *query, Index rti);
  * them; false or NULL if it stays, and a reason is noted.  `asked`: it is executed for each row.
  */
 extern bool gpucol_nearest_is(const Query *query);
+
+/* A query of a least or greatest value as one of the first row of an order; another query itself. */
+extern Query *gpucol_nearest_first(Query *query);
+
 extern bool gpucol_nearest_lateral(Query *query, Index rti);
 extern Node *gpucol_nearest_scalar(Query *query, SubLink *sublink, bool asked);
 

@@ -18,6 +18,8 @@
  * A sort key that engines do not compare, of columns of c alone (a text, an interval), becomes its rank among the
  * rows of n, a column of this.
  *
+ * (SELECT min(abs(p.x - c.x)) FROM c) is the first row of the order by the aggregate's argument.
+ *
  * A subquery in an expression becomes such a LATERAL behind LEFT JOIN.  Where its list has columns of the row
  * around, the list is put around the first rows, where PostgreSQL merges it with the query.
  *
@@ -28,7 +30,8 @@
  */
 #include "postgres.h"
 
-#include "catalog/pg_operator.h"
+#include "access/htup_details.h"
+#include "catalog/pg_aggregate.h"
 #include "catalog/pg_type.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
@@ -40,6 +43,7 @@
 #include "rewrite/rewriteManip.h"
 #include "utils/fmgroids.h"
 #include "utils/lsyscache.h"
+#include "utils/syscache.h"
 
 #include "engine/engine.h"
 #include "lower/harmless.h"
@@ -218,6 +222,60 @@ take_list(Nearest *nearest)
 													   pstrdup(tle->resname == NULL ? "value" : tle->resname), false));
 	}
 }
+
+/* ---- least and greatest values ---- */
+
+/* The only aggregate of a query that has nothing else, if it is a least or greatest value by an order, or NULL. */
+static const Aggref *
+find_extreme(const Query *query, Oid *operator)
+{
+	const Aggref *agg = list_length(query->targetList) != 1 ? NULL :
+		(const Aggref *) linitial_node(TargetEntry, query->targetList)->expr;
+	HeapTuple	tuple;
+
+	if (agg == NULL || !IsA(agg, Aggref) || agg->agglevelsup != 0 || list_length(agg->args) != 1 ||
+		agg->aggorder != NIL || agg->aggfilter != NULL || query->groupClause != NIL || query->groupingSets != NIL ||
+		query->havingQual != NULL || query->hasWindowFuncs || query->hasTargetSRFs || query->sortClause != NIL ||
+		query->distinctClause != NIL || query->limitCount != NULL || query->limitOffset != NULL)
+		return NULL;
+	tuple = SearchSysCache1(AGGFNOID, ObjectIdGetDatum(agg->aggfnoid));
+	if (!HeapTupleIsValid(tuple))
+		return NULL;
+	*operator = ((Form_pg_aggregate) GETSTRUCT(tuple))->aggsortop;
+	ReleaseSysCache(tuple);
+	return OidIsValid(*operator) ? agg : NULL;
+}
+
+Query *
+gpucol_nearest_first(Query *query)
+{
+	Oid			operator;
+	const Aggref *agg = find_extreme(query, &operator);
+	Expr	   *value = agg == NULL ? NULL : linitial_node(TargetEntry, agg->args)->expr;
+	Oid			type = exprType((Node *) value);
+	SortGroupClause *clause;
+	Query	   *first;
+	bool		reverse;
+
+	/* values that are equal look the same then */
+	if (value == NULL || type == NUMERICOID || !get_typbyval(type) || !gpucol_subquery_may_call(agg->aggfnoid))
+		return query;
+	first = copyObject(query);
+	clause = makeNode(SortGroupClause);
+	clause->tleSortGroupRef = 1;
+	clause->sortop = operator;
+	clause->eqop = get_equality_op_for_ordering_op(operator, &reverse);
+	first->targetList = list_make1(makeTargetEntry(copyObject(value), 1, pstrdup("value"), false));
+	linitial_node(TargetEntry, first->targetList)->ressortgroupref = 1;
+	first->sortClause = list_make1(clause);
+	first->limitCount = (Node *) makeConst(INT8OID, -1, InvalidOid, sizeof(int64), Int64GetDatum(1), false,
+										   FLOAT8PASSBYVAL);
+	first->limitOption = LIMIT_OPTION_COUNT;
+	first->hasAggs = false;
+	return first;
+}
+
+/* ---- the parts of the subquery ---- */
 
 bool
 gpucol_nearest_is(const Query *query)
@@ -505,7 +563,7 @@ find_harm(Query *outer, Query *query)
 Node *
 gpucol_nearest_scalar(Query *query, SubLink *sublink, bool asked)
 {
-	Query	   *inner = castNode(Query, sublink->subselect);
+	Query	   *inner = gpucol_nearest_first(castNode(Query, sublink->subselect));
 	GpucolGroupedJoin join = {.outer = query,.relid = nearest_table(query, inner)};
 	GpucolReferences found = gpucol_subquery_references((Node *) inner);
 	TargetEntry *value;

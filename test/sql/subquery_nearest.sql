@@ -52,6 +52,14 @@ SELECT differ('SELECT id, k FROM p LEFT JOIN LATERAL (SELECT k FROM w ORDER BY a
 SELECT differ('SELECT id, k FROM p LEFT JOIN LATERAL (SELECT k FROM w WHERE y > 900 ORDER BY abs(p.y - w.y), s, k LIMIT 1) w ON true');
 EXPLAIN (COSTS OFF) SELECT id, k FROM hp p, LATERAL (SELECT k FROM w ORDER BY abs(p.y - w.y), s, k LIMIT 2 OFFSET 3) w;
 
+-- least and greatest values
+SELECT q, differ(q) FROM unnest(ARRAY['SELECT id, (SELECT min((p.x - c.x) * (p.x - c.x)) FROM c) FROM p', 'SELECT id, (SELECT max(abs(p.x - c.x)) FROM c WHERE c.g <> 2) FROM p',
+	'SELECT count(*), sum(d), max(e) FROM (SELECT (SELECT min(p.n - c.n) FROM c WHERE c.y > p.y) AS d, (SELECT max(p.g * c.k) FROM c) AS e FROM p) q',
+	'SELECT id, (SELECT bool_or(c.x > p.x) FROM c) FROM p',
+	'SELECT id, (SELECT max(e.x * p.x) FROM e) FROM p', 'SELECT g, sum((SELECT min(abs(p.n - c.n)) FROM c)) FROM hp p GROUP BY g']) q WHERE differ(q) IS NOT NULL;
+EXPLAIN (COSTS OFF) SELECT sum((SELECT min((p.x - c.x) * (p.x - c.x)) FROM c)) FROM p;
+EXPLAIN (COSTS OFF) SELECT sum((SELECT avg((p.x - c.x) * (p.x - c.x)) FROM c)) FROM p;
+
 -- in expressions
 SELECT differ('SELECT p.*, (SELECT k FROM c ORDER BY (p.x - c.x) * (p.x - c.x), k LIMIT 1) FROM p');
 SELECT differ('SELECT p.id, (SELECT k FROM c WHERE c.y > p.y + 30 ORDER BY abs(p.y - c.y), k LIMIT 1) + 1 AS z FROM p');

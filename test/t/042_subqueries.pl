@@ -209,6 +209,13 @@ sub scalar_subquery
 		return "(SELECT $value FROM " . pick('a', 'b', 'c') . "@ $x WHERE " . pick('true', 'true', correlation([$x], $outer), condition([$x]))
 		  . ' ORDER BY ' . nearest($x, $outer) . ' LIMIT 1' . pick('', '', ' OFFSET 2') . ')';
 	}
+	if ($type eq 'number' && rand() < 0.1)
+	{
+		my $x = 'x' . $aliases++;
+
+		return '(SELECT ' . pick('min', 'max') . '(' . pick('abs', '') . '(' . column([$x], 'number') . pick(' - ', ' * ') . column($outer, 'number')
+		  . ')) FROM ' . pick('a', 'b', 'c') . "@ $x WHERE " . pick('true', correlation([$x], $outer), condition([$x])) . ')';
+	}
 	if (rand() < 0.15)
 	{
 		my $x = 'x' . $aliases++;
