@@ -197,7 +197,12 @@ probes(const JitProgram &program)
 	{
 		const GpucolDeviceProbe &probe = plan.probes[p];
 		std::string name = "probe" + number(p);
+		std::string order = " x.norder = " + number(probe.norder) + "; x.order_descending = " +
+			number(probe.order_descending) + "; x.order_nulls_first = " + number(probe.order_nulls_first) + ";";
 
+		for (int k = 0; k < probe.norder; k++)
+			order += " x.order_reg[" + number(k) + "] = " + number(probe.order_reg[k]) + "; x.order_class[" +
+				number(k) + "] = " + number(probe.order_class[k]) + ";";
 		s += "\t__device__ static GpucolDeviceProbe " + name + "(const GpucolInterpPlan &plan)\n\t{\n"
 			"\t\tGpucolDeviceProbe x = plan.probes[" + number(p) + "];\n\t\tx.kind = " + number(probe.kind) +
 			"; x.way = (GpucolLookupWay) " + number(probe.way) + "; x.nkeys = " + number(probe.nkeys) +
@@ -207,7 +212,7 @@ probes(const JitProgram &program)
 			"; x.filter = " + number(probe.filter) + "; x.keys_end = 0; x.residual_end = " +
 			number(!program.probe_instrs[p].residual.empty()) + "; x.filter_end = " +
 			number(!program.probe_instrs[p].residual.empty() + !program.probe_instrs[p].filter.empty()) +
-			"; " + (probe.marks == NULL ? "x.marks = NULL;" : "") + "\n\t\treturn x;\n\t}\n";
+			"; " + (probe.marks == NULL ? "x.marks = NULL;" : "") + order + "\n\t\treturn x;\n\t}\n";
 		cases.push_back(name + "(plan)");
 		for (int k = probe.first_key; k < probe.first_key + probe.nkeys; k++)
 			copies += "\t\tif (i == " + number(k) + ")\n\t\t{\n\t\t\tx.reg = " + number(plan.probe_keys[k].reg) +

@@ -138,6 +138,8 @@ Interpreter::narrow(Instrs *all)
 		for (int k = 0; k < probe.nkeys; k++)
 			reads.push_back({probe.keys_end, &plan.probe_keys[probe.first_key + k].reg});
 		reads.push_back({probe.residual_end, &probe.residual});
+		for (int k = 0; k < probe.norder; k++)
+			reads.push_back({probe.residual_end, &probe.order_reg[k]});
 		reads.push_back({probe.filter_end, &probe.filter});
 	}
 	if (!registers_.narrow(all, plan.filter_start, reads, last, GPUCOL_MAX_REGS))

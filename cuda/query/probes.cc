@@ -12,6 +12,7 @@
 
 static_assert(GPUCOL_MAX_PROBES == GPUCOL_WIRE_MAX_PROBES, "probes of a plan are those of a program");
 static_assert(GPUCOL_MAX_PROBE_KEYS == GPUCOL_WIRE_MAX_PROBE_KEYS, "and so are their keys");
+static_assert(GPUCOL_MAX_FIRST_KEYS == GPUCOL_WIRE_FIRST_KEYS, "and those of first rows");
 
 /* A part of a table's data as an array; NULL where it is not there. */
 template <class T> static const T *
@@ -58,11 +59,40 @@ Probes::load_built(uint16_t number)
 	return true;
 }
 
+/* Has a value of this class one word that orders it? */
+static bool
+has_place(int cls)
+{
+	return cls == GPUCOL_CLASS_B || cls == GPUCOL_CLASS_I || cls == GPUCOL_CLASS_F;
+}
+
+/* Does an instruction before one write a register? */
+bool
+Probes::is_written(uint16_t reg, uint16_t end) const
+{
+	auto		instrs = c_.program.instrs();
+
+	return std::any_of(instrs.begin(), instrs.begin() + end, [reg] (const GpucolInstr &in) { return in.dst == reg; });
+}
+
+/* The order by which a probe takes the first row that is met; NULL: it takes all. */
+const GpucolWireFirstRow *
+Probes::first_row(size_t number) const
+{
+	const Object *sent = c_.task.object(GPUCOL_PUT_FIRST_ROW, number, 0);
+
+	if (sent != NULL && sent->bytes() != sizeof(GpucolWireFirstRow))
+		throw malformed("the order of a probe's rows");
+	return sent == NULL ? NULL : (const GpucolWireFirstRow *) sent->host.data();
+}
+
 /* Does a table have the keys that a probe looks for? */
 void
-Probes::check_probe(const GpucolProbe &probe) const
+Probes::check_probe(size_t number) const
 {
+	const GpucolProbe &probe = c_.program.probes()[number];
 	const LookupTable &table = table_of(probe).described;
+	const GpucolWireFirstRow *first = first_row(number);
 
 	if (table.head.nkeys != probe.nkeys)
 		throw malformed("keys of a built table");
@@ -75,9 +105,20 @@ Probes::check_probe(const GpucolProbe &probe) const
 			(cls == GPUCOL_CLASS_S && (numbers == NULL || numbers->bytes() < sizeof(uint32_t))))
 			throw malformed("keys of a built table");
 	}
-	if ((probe.kind == GPUCOL_JOIN_LEFT || probe.kind == GPUCOL_JOIN_FULL) && probe.residual != GPUCOL_NO_REG &&
-		!table.head.unique)
+	if (first == NULL && (probe.kind == GPUCOL_JOIN_LEFT || probe.kind == GPUCOL_JOIN_FULL) &&
+		probe.residual != GPUCOL_NO_REG && !table.head.unique)
 		throw unsupported("an outer join with a condition, over keys that are not unique");
+	if (first == NULL)
+		return;
+	if (first->nkeys < 1 || first->nkeys > GPUCOL_WIRE_FIRST_KEYS || probe.nkeys != 0 ||
+		(probe.kind != GPUCOL_JOIN_INNER && probe.kind != GPUCOL_JOIN_LEFT))
+		throw malformed("the order of a probe's rows");
+	for (uint32_t k = 0; k < first->nkeys; k++)
+		if (first->keys[k] >= c_.program.classes().size() || !has_place(c_.program.classes()[first->keys[k]]) ||
+			!is_written(first->keys[k], probe.residual_end))
+			throw malformed("a sort key of a probe's rows");
+	if (table.head.nrows > GPUCOL_WIRE_MOST_FIRST)
+		throw unsupported("the first of many rows");
 }
 
 void
@@ -92,14 +133,15 @@ Probes::check_payload(const GpucolPayload &payload) const
 
 Probes::Probes(const PartContext &c) : c_(c)
 {
-	for (const GpucolProbe &probe : c.program.probes())
+	for (size_t p = 0; p < c.program.probes().size(); p++)
 	{
+		const GpucolProbe &probe = c.program.probes()[p];
 		bool		pairs = probe.kind == GPUCOL_JOIN_INNER || probe.kind == GPUCOL_JOIN_LEFT ||
 			probe.kind == GPUCOL_JOIN_RIGHT || probe.kind == GPUCOL_JOIN_FULL;
 
 		load_table(probe.table);
-		check_probe(probe);
-		expands_.push_back(pairs && !table_of(probe).described.head.unique);
+		check_probe(p);
+		expands_.push_back(pairs && first_row(p) == NULL && !table_of(probe).described.head.unique);
 	}
 	for (const GpucolPayload &payload : c.program.payloads())
 		check_payload(payload);
@@ -161,10 +203,26 @@ way_of(const GpucolWireLookup &head)
 	return head.wide ? GPUCOL_WAY_WIDE : GPUCOL_WAY_HASH;
 }
 
+/* Have a probe take the first row. */
+void
+Probes::add_order(const GpucolWireFirstRow &first, GpucolDeviceProbe *probe) const
+{
+	probe->norder = first.nkeys;
+	for (uint32_t k = 0; k < first.nkeys; k++)
+	{
+		probe->order_reg[k] = first.keys[k];
+		probe->order_class[k] = c_.program.classes()[first.keys[k]];
+		probe->order_descending |= (first.descending[k] != 0) << k;
+		probe->order_nulls_first |= (first.nulls_first[k] != 0) << k;
+	}
+}
+
 /* A probe, but for its instructions and what is kept of it. */
 GpucolDeviceProbe
-Probes::probe(const GpucolProbe &of) const
+Probes::probe(size_t number) const
 {
+	const GpucolProbe &of = c_.program.probes()[number];
+	const GpucolWireFirstRow *first = first_row(number);
 	const Table &table = table_of(of);
 	const GpucolWireLookup &head = table.described.head;
 	const uint64_t *arrays = table.described.arrays;
@@ -187,6 +245,8 @@ Probes::probe(const GpucolProbe &of) const
 	probe.before = array_at<uint32_t>(table.data, arrays[GPUCOL_LOOKUP_BEFORE]);
 	probe.buckets = array_at<unsigned long long>(table.data, arrays[GPUCOL_LOOKUP_BUCKETS]);
 	probe.words = array_at<unsigned long long>(table.data, arrays[GPUCOL_LOOKUP_WORDS]);
+	if (first != NULL)
+		add_order(*first, &probe);
 	return probe;
 }
 
@@ -245,7 +305,7 @@ Probes::describe(const Sections &sections, GpucolInterpPlan *plan) const
 	plan->nprobes = probes.size();
 	for (size_t p = 0; p < probes.size(); p++)
 	{
-		plan->probes[p] = probe(probes[p]);
+		plan->probes[p] = probe(p);
 		for (int k = 0; k < probes[p].nkeys; k++)
 			plan->probe_keys[probes[p].first_key + k] = key(probes[p], k);
 	}

@@ -43,12 +43,15 @@ private:
 
 	void		load_table(uint16_t number);
 	bool		load_built(uint16_t number);
-	void		check_probe(const GpucolProbe &probe) const;
+	void		check_probe(size_t number) const;
+	bool		is_written(uint16_t reg, uint16_t end) const;
+	const GpucolWireFirstRow *first_row(size_t number) const;
 	void		check_payload(const GpucolPayload &payload) const;
 	const Table &table_of(const GpucolProbe &probe) const { return tables_[probe.table]; }
 	GpucolDeviceKey key(const GpucolProbe &probe, int k) const;
 	GpucolDevicePayload payload(const GpucolPayload &of) const;
-	GpucolDeviceProbe probe(const GpucolProbe &of) const;
+	GpucolDeviceProbe probe(size_t number) const;
+	void		add_order(const GpucolWireFirstRow &first, GpucolDeviceProbe *probe) const;
 	bool		is_read(size_t number, const Sections &sections) const;
 	void		lay_out_memory(const Sections &sections, GpucolInterpPlan *plan) const;
 

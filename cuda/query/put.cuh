@@ -46,7 +46,8 @@ static const PutKind put_kinds[] = {
 	{PutKind::REQUEST, false, GPUCOL_WIRE_MAX_PROBES, true, true},	/* LOOKUP */
 	{PutKind::REQUEST, false, GPUCOL_WIRE_MAX_PROBES, true, false}, /* LOOKUP_DATA */
 	{PutKind::REQUEST, false, GPUCOL_WIRE_MAX_PROBE_KEYS, true, false},	/* KEY_NUMBERS */
-	{PutKind::REQUEST, false, GPUCOL_WIRE_MAX_PROBES, false, true}	/* TABLE */
+	{PutKind::REQUEST, false, GPUCOL_WIRE_MAX_PROBES, false, true}, /* TABLE */
+	{PutKind::REQUEST, false, GPUCOL_WIRE_MAX_PROBES, false, true}	/* FIRST_ROW */
 };
 
 /* The kind of a PUT of a request over so many segments and columns; throws Failure. */

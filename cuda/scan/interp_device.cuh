@@ -234,13 +234,14 @@ struct ProgramWarp
 
 	/*
 	 * Rows of `tried` that meet one of their `n` rows of the table from place.match on, so
-	 * that the residual is true; place.match becomes that row, or none.  Where nothing but rows
-	 * of the table is wanted, all that they meet are marked.
+	 * that the residual is true; place.match becomes that row, or by the probe's order the first, or none.
+	 * Where nothing but rows of the table is wanted, all that they meet are marked.
 	 */
 	__device__ __forceinline__ uint32_t
 	meet(Place<R, Columns> &place, int p, const GpucolDeviceProbe &probe, const uint32_t *n, uint32_t tried)
 	{
 		const bool	all = probe.kind == GPUCOL_JOIN_RIGHT_SEMI || probe.kind == GPUCOL_JOIN_RIGHT_ANTI;
+		FirstRow	best[R];
 		uint32_t	first[R];
 		uint32_t	met = 0;
 
@@ -253,14 +254,19 @@ struct ProgramWarp
 
 #pragma unroll
 			for (int r = 0; r < R; r++)
-				if ((all ? tried : tried & ~met) >> r & 1 && i < n[r])
+				if ((all || probe.norder > 0 ? tried : tried & ~met) >> r & 1 && i < n[r])
 				{
 					now |= 1u << r;
 					place.match[r] = first[r] + i;
 				}
 			if (!__any_sync(GPUCOL_ALL_LANES, now != 0))
 				break;
-			now &= P::residual_of(plan, p, place, reg, now) & reg.truths(probe.residual);
+			now &= P::residual_of(plan, p, place, reg, now);
+			now &= probe.residual == GPUCOL_NO_REG ? now : reg.truths(probe.residual);
+#pragma unroll
+			for (int r = 0; r < R; r++)
+				if (probe.norder > 0 && now >> r & 1)
+					best[r].take(probe, RowRegisters<R>{reg, r}, place.match[r], !(met >> r & 1));
 			mark(place, probe, now);
 			met |= now;
 			if (probe.unique)
@@ -268,8 +274,7 @@ struct ProgramWarp
 		}
 #pragma unroll
 		for (int r = 0; r < R; r++)
-			if (!(met >> r & 1))
-				place.match[r] = GPUCOL_LOOKUP_NONE;
+			place.match[r] = !(met >> r & 1) ? GPUCOL_LOOKUP_NONE : probe.norder > 0 ? best[r].row : place.match[r];
 		return met;
 	}
 
@@ -308,7 +313,7 @@ struct ProgramWarp
 		on = P::keys_of(plan, p, place, reg, on);
 		met = look_up(place, probe, on, n, &nulls);
 		place.probe = p;
-		if (probe.residual != GPUCOL_NO_REG)
+		if (probe.residual != GPUCOL_NO_REG || probe.norder > 0)
 			met = meet(place, p, probe, n, met);
 		else
 			mark_keys(place, probe, n);

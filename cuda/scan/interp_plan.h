@@ -28,6 +28,7 @@ constexpr int GPUCOL_MAX_WORDS = 128;	/* accumulator words a group */
 constexpr int GPUCOL_MAX_KEY_WORDS = 17;
 constexpr int GPUCOL_MAX_PROBES = 16;
 constexpr int GPUCOL_MAX_PROBE_KEYS = 32;
+constexpr int GPUCOL_MAX_FIRST_KEYS = 4;	/* of a probe that takes the first row by an order */
 constexpr int GPUCOL_MAX_PAYLOADS = 64;
 
 /* Physical accumulators; several aggregates may share one. */
@@ -119,6 +120,11 @@ struct GpucolDeviceProbe
 	bool		unique;
 	bool		expands;		/* rows multiply */
 	bool		has_null;		/* as GpucolLookupView */
+	uint8_t		norder;			/* > 0: of the rows met the first by so many sort keys, */
+	uint8_t		order_class[GPUCOL_MAX_FIRST_KEYS];	/* GpucolClass, */
+	uint8_t		order_descending;	/* bits by key */
+	uint8_t		order_nulls_first;
+	uint16_t	order_reg[GPUCOL_MAX_FIRST_KEYS];	/* registers of the residual's instructions */
 	uint8_t		shift;
 	int8_t		slot;			/* where later stages find its matches, or -1 */
 	uint8_t		nslots;			/* of this probe and those before it */

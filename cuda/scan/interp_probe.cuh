@@ -12,7 +12,53 @@
 #define GPUCOL_CUDA_INTERP_PROBE_CUH
 
 #include "cuda/scan/interp_step.cuh"
+#include "kernel/float_order.h"
 #include "kernel/lookup.h"
+
+/* The first row of a table, of those seen so far, by a probe's order. */
+struct FirstRow
+{
+	int64_t		place[GPUCOL_MAX_FIRST_KEYS];	/* less: sooner */
+	int8_t		rank[GPUCOL_MAX_FIRST_KEYS];	/* of NULL -1 or 1 */
+	uint32_t	row;
+
+	/* Take a row that comes sooner, or the first one of all. */
+	template <int R>
+	__device__ __forceinline__ void
+	take(const GpucolDeviceProbe &probe, const RowRegisters<R> &values, uint32_t number, bool none)
+	{
+		bool		sooner = none;
+		bool		decided = none;
+
+#pragma unroll
+		for (int k = 0; k < GPUCOL_MAX_FIRST_KEYS; k++)
+		{
+			if (k >= probe.norder)
+				break;
+			uint16_t	reg = probe.order_reg[k];
+			bool		null = values.null(reg);
+			int8_t		of_null = probe.order_nulls_first >> k & 1 ? -1 : 1;
+			int8_t		its_rank = null ? of_null : 0;
+			int64_t		its_place = null ? 0 :
+				probe.order_class[k] == GPUCOL_CLASS_F ? gpucol_float_order(values.f(reg)) : values.v(reg);
+
+			its_place = !null && (probe.order_descending >> k & 1) ? ~its_place : its_place;
+			if (!decided && (its_rank != rank[k] || its_place != place[k]))
+			{
+				sooner = its_rank != rank[k] ? its_rank < rank[k] : its_place < place[k];
+				decided = true;
+				if (!sooner)
+					return;
+			}
+			if (sooner)
+			{
+				rank[k] = its_rank;
+				place[k] = its_place;
+			}
+		}
+		row = sooner ? number : row;
+	}
+};
 
 /* The code of a value of a key; false where the table has none such. */
 template <int R>

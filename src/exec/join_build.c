@@ -131,7 +131,7 @@ make_order(const GpucolPipeStep *step)
 	return order;
 }
 
-/* The orders of a pipe's steps, which are the CPU engine's. */
+/* The orders of a pipe's steps; of several first rows they are the CPU engine's. */
 static void
 init_orders(GpucolExec *exec, GpucolJoins *joins)
 {
@@ -144,7 +144,7 @@ init_orders(GpucolExec *exec, GpucolJoins *joins)
 		if (joins->orders == NULL)
 			joins->orders = palloc0(joins->nsteps * sizeof(GpucolProbeOrder));
 		joins->orders[i] = make_order(step);
-		exec->cpu_only = true;
+		exec->cpu_only |= step->most > 1;
 	}
 }
 
@@ -360,11 +360,6 @@ gpucol_joins_give(GpucolExec *exec, const GpucolEngine *engine, GpucolRunOptions
 	}
 	if (status != GPUCOL_OK)
 		*why = joins->fallback;
-	if (status == GPUCOL_OK && joins->orders != NULL && engine != &gpucol_engine_cpu)
-	{
-		*why = "the first rows of an order are the CPU engine's";
-		return GPUCOL_UNSUPPORTED;
-	}
 	return status;
 }
 

@@ -231,9 +231,22 @@ typedef enum GpucolPutKind
 	GPUCOL_PUT_KEY_NUMBERS,		/* a = number of a probe's key of class S: uint32, for
 								 * each number of its values, the table's number + 1, or
 								 * 0 = none; and one more that means nothing */
-	GPUCOL_PUT_TABLE			/* a = table of a probe, in place of the two above: uint32
+	GPUCOL_PUT_TABLE,			/* a = table of a probe, in place of the two above: uint32
 								 * number of one that a BUILD of this session has made */
+	GPUCOL_PUT_FIRST_ROW		/* a = probe: GpucolWireFirstRow */
 } GpucolPutKind;
+
+#define GPUCOL_WIRE_FIRST_KEYS	4	/* sort keys of such a row, at most */
+#define GPUCOL_WIRE_MOST_FIRST	4096	/* rows of such a table, at most */
+
+/* A GpucolProbeOrder of one row: of the rows that a flowing row meets the first goes on. */
+typedef struct GpucolWireFirstRow
+{
+	uint32_t	nkeys;
+	uint16_t	keys[GPUCOL_WIRE_FIRST_KEYS];	/* registers of class B, I or F */
+	uint8_t		descending[GPUCOL_WIRE_FIRST_KEYS];
+	uint8_t		nulls_first[GPUCOL_WIRE_FIRST_KEYS];
+} GpucolWireFirstRow;
 
 /*
  * Part of an object.  PUT_CHUNK: total bytes are a GpucolWireChunk and the

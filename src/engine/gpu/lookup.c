@@ -32,12 +32,39 @@ payloads_of(const GpucolGpuRun *run)
 	return GPUCOL_PROGRAM_ARRAY(run->program, const GpucolPayload, payloads);
 }
 
+/* The order by which a probe takes first rows, or NULL. */
+static const GpucolProbeOrder *
+order_of(const GpucolGpuRun *run, int p)
+{
+	return run->firsts == NULL || run->firsts[p].most == 0 ? NULL : &run->firsts[p];
+}
+
+/* Why the device does not find first rows, or NULL. */
+static const char *
+order_obstacle(const GpucolGpuRun *run, const GpucolProbeOrder *order, const GpucolLookupView *table)
+{
+	const uint8_t *classes = GPUCOL_PROGRAM_ARRAY(run->program, const uint8_t, reg_classes);
+
+	if (order->most != 1 || order->nkeys > GPUCOL_WIRE_FIRST_KEYS || table->nrows > GPUCOL_WIRE_MOST_FIRST)
+		return "several first rows of an order, or of many rows";
+	for (int k = 0; k < order->nkeys; k++)
+		if (classes[order->keys[k]] == GPUCOL_CLASS_D)
+			return "the first row by decimals";
+	return NULL;
+}
+
 /* Why the device does not know a probe; NULL if it does. */
 static const char *
-obstacle(const GpucolProbe *probe, const GpucolLookupView *table)
+obstacle(const GpucolGpuRun *run, int p, const GpucolLookupView *table)
 {
-	if ((probe->kind == GPUCOL_JOIN_LEFT || probe->kind == GPUCOL_JOIN_FULL) && probe->residual != GPUCOL_NO_REG &&
-		!table->unique)
+	const GpucolProbe *probe = &probes_of(run)[p];
+	const GpucolProbeOrder *order = order_of(run, p);
+	const char *reason = order == NULL ? NULL : order_obstacle(run, order, table);
+
+	if (reason != NULL)
+		return reason;
+	if (order == NULL && (probe->kind == GPUCOL_JOIN_LEFT || probe->kind == GPUCOL_JOIN_FULL) &&
+		probe->residual != GPUCOL_NO_REG && !table->unique)
 		return "an outer join with a condition, over keys that are not unique";
 	for (int k = 0; k < table->nkeys; k++)
 		if (table->columns[k].highs != NULL)
@@ -172,6 +199,7 @@ gpucol_gpu_lookups_open(GpucolGpuRun *run, const GpucolRunOptions *options, cons
 
 	if (p->nprobes == 0)
 		return GPUCOL_OK;
+	run->firsts = options->orders;
 	if (p->nprobes > GPUCOL_WIRE_MAX_PROBES || p->nprobe_keys > GPUCOL_WIRE_MAX_PROBE_KEYS)
 		return gpucol_gpu_refuse(why, GPUCOL_UNSUPPORTED, "more joins than the device takes");
 	for (int i = 0; i < p->nprobes; i++)
@@ -187,7 +215,7 @@ gpucol_gpu_lookups_open(GpucolGpuRun *run, const GpucolRunOptions *options, cons
 		run->tables[t].engine = options->lookup_engines[t];
 		run->tables[t].engine->lookup_view(options->lookups[t], &run->tables[t].view);
 		run->ntables = t >= run->ntables ? t + 1 : run->ntables;
-		text = obstacle(&probes[i], &run->tables[t].view);
+		text = obstacle(run, i, &run->tables[t].view);
 		if (text != NULL)
 			return gpucol_gpu_refuse(why, GPUCOL_UNSUPPORTED, text);
 	}
@@ -403,6 +431,8 @@ gpucol_gpu_count_lookups(const GpucolGpuRun *run)
 			n += 1 + (data_size(&run->tables[t]) > 0);
 	for (int k = 0; k < run->program->nprobe_keys; k++)
 		n += key_slot(run, k) >= 0;
+	for (int p = 0; p < run->program->nprobes; p++)
+		n += order_of(run, p) != NULL;
 	return n;
 }
 
@@ -416,6 +446,26 @@ send_number(GpucolGpuRun *run, uint32_t t)
 	if (!gpucol_wire_has_table(run->wire, serial))
 		return GPUCOL_UNSUPPORTED;
 	return gpucol_wire_put(run->wire, GPUCOL_PUT_TABLE, t, 0, sizeof(number), 0, &number, sizeof(number)) ?
+		GPUCOL_OK : GPUCOL_DEVICE_LOST;
+}
+
+/* Send the order by which a probe takes its first row, if it does. */
+static GpucolStatus
+send_order(GpucolGpuRun *run, int p)
+{
+	const GpucolProbeOrder *order = order_of(run, p);
+	GpucolWireFirstRow first = {0};
+
+	if (order == NULL)
+		return GPUCOL_OK;
+	first.nkeys = (uint32_t) order->nkeys;
+	for (int k = 0; k < order->nkeys; k++)
+	{
+		first.keys[k] = order->keys[k];
+		first.descending[k] = order->descending[k];
+		first.nulls_first[k] = order->nulls_first[k];
+	}
+	return gpucol_wire_put(run->wire, GPUCOL_PUT_FIRST_ROW, (uint32_t) p, 0, sizeof(first), 0, &first, sizeof(first)) ?
 		GPUCOL_OK : GPUCOL_DEVICE_LOST;
 }
 
@@ -440,5 +490,7 @@ gpucol_gpu_send_lookups(GpucolGpuRun *run)
 	for (int p = 0; p < run->program->nprobes; p++)
 		for (int k = 0; k < probes_of(run)[p].nkeys && status == GPUCOL_OK; k++)
 			status = send_key_numbers(run, &probes_of(run)[p], k);
+	for (int p = 0; p < run->program->nprobes && status == GPUCOL_OK; p++)
+		status = send_order(run, p);
 	return status;
 }

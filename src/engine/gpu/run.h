@@ -89,6 +89,7 @@ typedef struct GpucolGpuRun
 	int			norders;
 	GpucolGpuTable tables[GPUCOL_WIRE_MAX_PROBES];
 	int			ntables;
+	const GpucolProbeOrder *firsts; /* by probe: the first rows of an order; NULL: there are none */
 	uint64_t	numbered_bytes; /* of what is numbered anew */
 	int			table;			/* BUILD: its number, -1 = none or handed over, */
 	uint64_t	serial;			/* of this connection */
