@@ -298,7 +298,7 @@ sub aggregate
 
 sub order { my ($table, $alias) = @_; my $a = $alias ? "$alias." : ''; my $all = $alias || $table; return expr(pick(grep { !/^(?:composite)$/ } known($table)), between(0, 1), $table, $alias) . pick('', ' DESC') . pick('', ' NULLS FIRST', ' NULLS LAST') . ", ${a}id, $all\::text COLLATE \"C\""; }
 
-sub columns_of { my ($table, $alias, $n) = @_; return join ', ', map { my $k = $_; expr(pick(sort keys %literals), 1, $table, $alias) . " AS c$k" } 1 .. $n; }
+sub columns_of { my ($table, $alias, $n, $d) = @_; return join ', ', map { my $k = $_; expr(pick(sort keys %literals), $d // 1, $table, $alias) . " AS c$k" } 1 .. $n; }
 
 sub type_of { my ($name) = @_; return $columns{$name}[0] =~ s/ (?:COLLATE|GENERATED).*//r; }
 sub writable { my ($table) = @_; return grep { $columns{$_}[2] } sort keys %{ $has{$table} }; }

@@ -84,7 +84,8 @@ sub query
 	if ($kind == 12)
 	{
 		my ($k) = $keys[0];
-		return "SELECT DISTINCT ON ($k) $k AS k, id, " . columns_of($t, '', 1) . " FROM $t $where ORDER BY $k, id, $t\::text COLLATE \"C\"";
+		# what raises no error: whether that of a row which is not the first is met, SQL leaves open
+		return "SELECT DISTINCT ON ($k) $k AS k, id, " . columns_of($t, '', 1, 0) . " FROM $t $where ORDER BY $k, id, $t\::text COLLATE \"C\"";
 	}
 	return "SELECT id, " . pick("sum(" . expr('int', 0, $t) . ") OVER (PARTITION BY $keys[0] ORDER BY id)", "row_number() OVER (PARTITION BY $keys[0], id ORDER BY $t\::text COLLATE \"C\")",
 		"lag(" . expr('text', 0, $t) . ") OVER (ORDER BY $t\::text COLLATE \"C\")", "rank() OVER (ORDER BY $keys[0])", "count(*) OVER (PARTITION BY $keys[0])", "first_value(id) OVER (PARTITION BY $keys[0] ORDER BY id DESC)") . " AS w FROM $t $where" if $kind == 13;
