@@ -13,7 +13,7 @@
  * over aggregates are evaluated by PostgreSQL on the groups.
  *
  * Grouping sets (ROLLUP, CUBE) are one aggregation by all keys, of whose groups the
- * executor makes those of each set (exec/regroup.c).
+ * executor makes those of each set (exec/regroup.c), or one for each (path_agg_sets.c).
  *
  * A partitioned table, an inheritance tree or a UNION ALL of gpucol tables counts as
  * one table: everything is lowered against the parent, and the node reads all leaves
@@ -53,6 +53,7 @@
 #include "planner/first_rows.h"
 #include "planner/key_values.h"
 #include "planner/path_agg.h"
+#include "planner/path_agg_grouping.h"
 #include "planner/path_join.h"
 #include "planner/path_topn.h"
 #include "plan/parts.h"
@@ -73,63 +74,27 @@
 /* A scan tuple has one junk column for each part. */
 #define MAX_PARTS			1000
 
-/* What is to be grouped, whichever planning step asks. */
-typedef struct Grouping
-{
-	PlannerInfo *root;
-	RelOptInfo *rel;			/* the table, or the scan of the recursion */
-	Oid			relid;
-	CustomScan *recursion;		/* its plan, and the number of that */
-	int			plan_id;
-	List	   *parts;			/* its GpucolParts, NIL = it is one table */
-	GpucolJoinPipe *pipe;		/* of joined tables, or NULL */
-	TupleDesc	desc;			/* of the table or the recursion */
-	PathTarget *target;
-	List	   *group_clause;	/* of SortGroupClause; redundant ones too */
-	List	   *having;
-	List	   *grouping_sets;	/* of IntLists of clauses' references, or NIL */
-	List	   *keys;			/* of Expr */
-	List	   *dependent;		/* Vars that the query uses outside of these */
-	List	   *aggs;			/* of Aggref */
-	List	   *functions;		/* of GroupingFunc */
-	GpucolGroupSets sets;
-	List	   *conditions;		/* of Expr */
-	List	   *tests;			/* those that PostgreSQL tests on the engine's groups or rows */
-	bool		ranking;		/* some aggregate ranks uncertain rows */
-	GpucolLower *lower;
-	GpucolGroupPlan plan;
-	GpucolGroupShare share;		/* what the executor does beside the engine */
-} Grouping;
-
 static const CustomPathMethods path_methods = {
 	.CustomName = "GpucolAgg",
 	.PlanCustomPath = gpucol_path_agg_plan,
 };
 
-/* Note why; returns false. */
-static bool
-decline(Grouping *g, const char *reason)
-{
-	gpucol_reason_add(g->relid, "aggregation", "%s", reason);
-	return false;
-}
-
 /* Add a key unless it is there. */
 static void
-add_key(Grouping *g, Expr *expr)
+add_key(GpucolGrouping *g, Expr *expr)
 {
 	g->keys = list_append_unique(g->keys, expr);
 }
 
 /* Is the key grouped by its type's default equality? */
 static bool
-check_key(Grouping *g, SortGroupClause *clause, Expr *expr)
+check_key(GpucolGrouping *g, SortGroupClause *clause, Expr *expr)
 {
 	TypeCacheEntry *type = lookup_type_cache(exprType((Node *) expr),
 											 TYPECACHE_EQ_OPR);
 
 	if (type->eq_opr != clause->eqop)
-		return decline(g, "grouping by an equality other than the type's own");
+		return gpucol_grouping_decline(g, "grouping by an equality other than the type's own");
 	return true;
 }
 
@@ -151,7 +116,7 @@ is_exact_column(const Node *node)
  * groups, and PostgreSQL computes the others for each group that leaves the node.
  */
 static void
-leave_out_computed(Grouping *g)
+leave_out_computed(GpucolGrouping *g)
 {
 	List	   *kept = NIL;
 	ListCell   *lc;
@@ -173,7 +138,7 @@ leave_out_computed(Grouping *g)
 
 /* Collect the group keys from the target. */
 static bool
-collect_keys(Grouping *g)
+collect_keys(GpucolGrouping *g)
 {
 	ListCell   *lc;
 
@@ -190,7 +155,7 @@ collect_keys(Grouping *g)
 				key = lfirst(lt);
 		}
 		if (key == NULL)
-			return decline(g, "a group key is not among the target expressions");
+			return gpucol_grouping_decline(g, "a group key is not among the target expressions");
 		if (!check_key(g, clause, key))
 			return false;
 		add_key(g, key);
@@ -207,7 +172,7 @@ collect_keys(Grouping *g)
 static bool
 dependent_walker(Node *node, void *context)
 {
-	Grouping   *g = context;
+	GpucolGrouping *g = context;
 
 	if (node == NULL || list_member(g->keys, node) || IsA(node, Aggref))
 		return false;
@@ -229,7 +194,7 @@ dependent_walker(Node *node, void *context)
 static bool
 collect_walker(Node *node, void *context)
 {
-	Grouping   *g = context;
+	GpucolGrouping *g = context;
 
 	if (node == NULL)
 		return false;
@@ -243,7 +208,7 @@ collect_walker(Node *node, void *context)
 	if (IsA(node, Var) || IsA(node, PlaceHolderVar))
 	{
 		if (!list_member(g->dependent, node))
-			return !decline(g, "an expression of a group key is evaluated after window functions or a sort");
+			return !gpucol_grouping_decline(g, "an expression of a group key is evaluated after window functions or a sort");
 		add_key(g, (Expr *) node);
 		return false;
 	}
@@ -253,13 +218,13 @@ collect_walker(Node *node, void *context)
 		return false;
 	}
 	if (IsA(node, GroupingFunc) || IsA(node, WindowFunc))
-		return !decline(g, "grouping sets");
+		return !gpucol_grouping_decline(g, "grouping sets");
 	return expression_tree_walker(node, collect_walker, context);
 }
 
 /* Lower keys and aggregates over joined tables. */
 static bool
-lower_joined(Grouping *g)
+lower_joined(GpucolGrouping *g)
 {
 	GpucolPipe *pipe = g->pipe->pipe;
 
@@ -272,13 +237,13 @@ lower_joined(Grouping *g)
 		!gpucol_lower_grouping(g->lower, (List *) gpucol_pipe_map(pipe, (Node *) g->keys),
 							   (List *) gpucol_pipe_map(pipe, (Node *) g->aggs), NIL, &g->sets,
 							   g->share, &g->plan))
-		return decline(g, g->lower->reason);
+		return gpucol_grouping_decline(g, g->lower->reason);
 	return true;
 }
 
 /* Lower conditions, keys, and either the rankings or the other aggregates. */
 static bool
-lower_run(Grouping *g, bool rankings)
+lower_run(GpucolGrouping *g, bool rankings)
 {
 	List	   *ranked = NIL;
 	List	   *others = NIL;
@@ -306,13 +271,13 @@ lower_run(Grouping *g, bool rankings)
 	if (!gpucol_lower_grouping(g->lower, g->keys, rankings ? NIL : others, g->tests, &g->sets,
 							   g->share, &g->plan) ||
 		(rankings && !gpucol_ranking_wing->can_lower(g->lower, ranked)))
-		return decline(g, g->lower->reason);
+		return gpucol_grouping_decline(g, g->lower->reason);
 	return true;
 }
 
 /* Are there aggregates beside the rankings? */
 static bool
-has_others(Grouping *g)
+has_others(GpucolGrouping *g)
 {
 	ListCell   *lc;
 
@@ -326,87 +291,13 @@ has_others(Grouping *g)
 
 /* Lower everything, as the executor will. */
 static bool
-lower_grouping(Grouping *g)
+lower_grouping(GpucolGrouping *g)
 {
 	g->share = g->ranking || g->recursion != NULL ? GPUCOL_GROUP_NOTHING : GPUCOL_GROUP_REGROUP;
 	if (g->ranking && has_others(g) && !lower_run(g, false))
 		return false;
 	g->conditions = NIL;
 	return lower_run(g, g->ranking);
-}
-
-/* The number of the key that a group clause's reference is about. */
-static int
-find_key(Grouping *g, Index ref)
-{
-	int			i = 0;
-	ListCell   *lc;
-
-	foreach(lc, g->group_clause)
-	{
-		if (lfirst_node(SortGroupClause, lc)->tleSortGroupRef == ref)
-			return i;
-		i++;
-	}
-	return -1;
-}
-
-/* The keys of references as an IntList. */
-static List *
-find_keys(Grouping *g, List *refs)
-{
-	List	   *keys = NIL;
-	ListCell   *lc;
-
-	foreach(lc, refs)
-		keys = lappend_int(keys, find_key(g, lfirst_int(lc)));
-	return keys;
-}
-
-/*
- * Number the keys of grouping sets and of GROUPING().  What depends functionally on
- * the keys does so on those that all sets have.
- */
-static void
-collect_sets(Grouping *g)
-{
-	int			n = list_length(g->group_clause);
-	ListCell   *lc;
-
-	foreach(lc, g->grouping_sets)
-	{
-		List	   *set = find_keys(g, lfirst(lc));
-
-		for (int i = n; i < list_length(g->keys); i++)
-			set = lappend_int(set, i);
-		g->sets.sets = lappend(g->sets.sets, set);
-	}
-	foreach(lc, g->functions)
-		g->sets.functions = lappend(g->sets.functions,
-									find_keys(g, lfirst_node(GroupingFunc, lc)->refs));
-}
-
-/* Can groups of sets be told by their keys?  Each clause is to be a key of its own. */
-static bool
-check_sets(Grouping *g)
-{
-	ListCell   *lc;
-
-	if (g->grouping_sets == NIL)
-		return true;
-	if (list_length(g->keys) != list_length(g->group_clause))
-		return decline(g, "grouping sets of equal keys");
-	foreach(lc, g->keys)
-	{
-		Node	   *key = lfirst(lc);
-
-		/* PostgreSQL does not set a constant to NULL, before version 18, which wraps it */
-		if (IsA(key, PlaceHolderVar))
-			key = (Node *) ((PlaceHolderVar *) key)->phexpr;
-		if (!contain_var_clause(key))
-			return decline(g, "grouping sets of constant keys");
-	}
-	return true;
 }
 
 /* Does an expression rank rows? */
@@ -423,38 +314,38 @@ ranks(Node *node, void *context)
 
 /* Is every expression that PostgreSQL evaluates on the groups one it can? */
 static bool
-collect(Grouping *g)
+collect(GpucolGrouping *g)
 {
 	g->ranking = ranks((Node *) g->target->exprs, NULL) || ranks((Node *) g->having, NULL);
-	if (!collect_keys(g) || !check_sets(g))
+	if (!collect_keys(g) || !gpucol_grouping_check_sets(g))
 		return false;
 	dependent_walker((Node *) g->root->processed_tlist, g);
 	dependent_walker((Node *) g->having, g);
 	if (collect_walker((Node *) g->target->exprs, g) ||
 		collect_walker((Node *) g->having, g))
 		return false;
-	collect_sets(g);
+	gpucol_grouping_collect_sets(g);
 	return true;
 }
 
 /* Is this kind of aggregation switched on? */
 static bool
-check_enabled(Grouping *g)
+check_enabled(GpucolGrouping *g)
 {
 	if (g->ranking && g->pipe != NULL)
-		return decline(g, "ranking joined rows");
+		return gpucol_grouping_decline(g, "ranking joined rows");
 	if (g->ranking && g->recursion != NULL)
-		return decline(g, "ranking the rows of a recursion");
+		return gpucol_grouping_decline(g, "ranking the rows of a recursion");
 	if (g->ranking && !gpucol_enable_topk)
-		return decline(g, "gpucol.enable_topk is off");
+		return gpucol_grouping_decline(g, "gpucol.enable_topk is off");
 	if (!g->ranking && !gpucol_enable_agg)
-		return decline(g, "gpucol.enable_agg is off");
+		return gpucol_grouping_decline(g, "gpucol.enable_agg is off");
 	if (g->ranking && g->grouping_sets != NIL)
-		return decline(g, "ranking in grouping sets");
+		return gpucol_grouping_decline(g, "ranking in grouping sets");
 	if (g->ranking && g->parts != NIL)
-		return decline(g, "ranking over several partitions");
+		return gpucol_grouping_decline(g, "ranking over several partitions");
 	if (g->ranking && list_length(g->keys) > MAX_RANKING_KEYS)
-		return decline(g, "too many group keys");
+		return gpucol_grouping_decline(g, "too many group keys");
 	return true;
 }
 
@@ -463,7 +354,7 @@ check_enabled(Grouping *g)
  * max by an index; NULL where that is not why there is none.
  */
 static Path *
-ordinary_path(Grouping *g, RelOptInfo *output_rel)
+ordinary_path(GpucolGrouping *g, RelOptInfo *output_rel)
 {
 	AggClauseCosts costs;
 
@@ -478,7 +369,7 @@ ordinary_path(Grouping *g, RelOptInfo *output_rel)
 
 /* Rows that the engine finds, before PostgreSQL tests any. */
 static double
-found_rows(Grouping *g, RelOptInfo *rel)
+found_rows(GpucolGrouping *g, RelOptInfo *rel)
 {
 	if (g->tests == NIL)
 		return rel->rows;
@@ -486,12 +377,25 @@ found_rows(Grouping *g, RelOptInfo *rel)
 																			 JOIN_INNER, NULL)));
 }
 
+/* Combinations of the values that each key has, as statistics or the key allow. */
+static double
+combinations(GpucolGrouping *g, double rows)
+{
+	double		n = 1;
+	ListCell   *lc;
+
+	foreach(lc, g->keys)
+		n *= Min(estimate_num_groups(g->root, list_make1(lfirst(lc)), rows, NULL, NULL),
+				 gpucol_key_values(g->root, list_make1(lfirst(lc)), rows));
+	return n;
+}
+
 /*
  * Groups that the engine delivers where the executor joins them, once for each
  * grouping set; 0 where it does not.  *share is that of the rows.
  */
 static double
-joined_groups(Grouping *g, RelOptInfo *rel, double *share)
+joined_groups(GpucolGrouping *g, RelOptInfo *rel, double *share)
 {
 	double		left = g->rel->rows;
 	double		rows = Max(found_rows(g, rel), 1);
@@ -505,7 +409,9 @@ joined_groups(Grouping *g, RelOptInfo *rel, double *share)
 	groups = gpucol_path_agg_groups(g->root, &g->plan, g->keys, g->pipe, g->lower->desc, g->rel->relid,
 									rows, share);
 	g->rel->rows = left;
-	return Max(list_length(g->sets.sets), 1) * groups;
+	if (g->sets.sets == NIL)
+		return groups;
+	return list_length(g->sets.sets) * Min(groups, combinations(g, rows));
 }
 
 /*
@@ -513,7 +419,7 @@ joined_groups(Grouping *g, RelOptInfo *rel, double *share)
  * might raise errors that a condition hides.
  */
 static bool
-share_rows(Grouping *g)
+share_rows(GpucolGrouping *g)
 {
 	double		share;
 	bool		hidden = g->tests != NIL && !g->plan.feeding &&
@@ -536,7 +442,7 @@ share_rows(Grouping *g)
 
 /* What the executor evaluates for each of the groups that it joins. */
 static List *
-joined_exprs(Grouping *g)
+joined_exprs(GpucolGrouping *g)
 {
 	List	   *exprs = NIL;
 
@@ -555,7 +461,7 @@ joined_exprs(Grouping *g)
 
 /* The parts for the plan: their range table indexes, and their columns. */
 static List *
-parts_private(Grouping *g)
+parts_private(GpucolGrouping *g)
 {
 	List	   *varnos = NIL;
 	List	   *attnums = NIL;
@@ -573,7 +479,7 @@ parts_private(Grouping *g)
 
 /* The base columns for the plan. */
 static List *
-base_private(Grouping *g)
+base_private(GpucolGrouping *g)
 {
 	List	   *attnums = NIL;
 
@@ -584,7 +490,7 @@ base_private(Grouping *g)
 
 /* Their units. */
 static List *
-units_private(Grouping *g)
+units_private(GpucolGrouping *g)
 {
 	List	   *units = NIL;
 
@@ -595,9 +501,11 @@ units_private(Grouping *g)
 
 /* Groups that leave the node: PostgreSQL's estimate, or what the keys allow. */
 static double
-final_groups(Grouping *g, double estimated)
+final_groups(GpucolGrouping *g, double estimated)
 {
-	if (g->grouping_sets != NIL || g->group_clause == NIL)
+	if (g->grouping_sets != NIL)
+		return Min(estimated, list_length(g->grouping_sets) * combinations(g, g->rel->rows));
+	if (g->group_clause == NIL)
 		return estimated;
 	return Min(estimated,
 			   gpucol_key_values(g->root,
@@ -638,7 +546,7 @@ prefer_to_rows(Path *path, List *others)
  * they are, as GpucolFirstPrivate.  Rows of other groups are dropped.
  */
 static List *
-any_groups(const Grouping *g)
+any_groups(const GpucolGrouping *g)
 {
 	const Query *parse = g->root->parse;
 	int			limit = gpucol_topn_limit(parse);
@@ -651,19 +559,13 @@ any_groups(const Grouping *g)
 	return list_make5(makeInteger(limit), makeInteger(0), NIL, NIL, NIL);
 }
 
-/* Build and add the path. */
-static bool
-add_path_agg(Grouping *g, RelOptInfo *output_rel)
+Path *
+gpucol_grouping_path(GpucolGrouping *g, RelOptInfo *output_rel, Path *fallback)
 {
 	CustomPath *path = makeNode(CustomPath);
-	Path	   *fallback = gpucol_fallback_path(output_rel);
 	double		share;
 	RelOptInfo *rel = gpucol_cost_parts(g->rel, g->parts);
 
-	if (fallback == NULL)
-		fallback = ordinary_path(g, output_rel);
-	if (fallback == NULL)
-		return decline(g, "no ordinary plan to fall back to");
 	path->path.pathtype = T_CustomScan;
 	path->path.parent = output_rel;
 	path->path.pathtarget = g->target;
@@ -699,11 +601,28 @@ add_path_agg(Grouping *g, RelOptInfo *output_rel)
 		gpucol_cost_agg_joined(&path->path, g->pipe->build, g->pipe->flow);
 	if (g->pipe != NULL && !g->plan.feeding)
 		prefer_to_rows(&path->path, output_rel->pathlist);
+	return &path->path;
+}
+
+/* Build and add the path. */
+static bool
+add_path_agg(GpucolGrouping *g, RelOptInfo *output_rel)
+{
+	Path	   *fallback = gpucol_fallback_path(output_rel);
+	Path	   *path;
+
+	if (fallback == NULL)
+		fallback = ordinary_path(g, output_rel);
+	if (fallback == NULL)
+		return gpucol_grouping_decline(g, "no ordinary plan to fall back to");
+	path = gpucol_grouping_path(g, output_rel, fallback);
+	if (g->sets.sets != NIL)
+		path = gpucol_grouping_by_sets(g, output_rel, path);
 	if (g->recursion != NULL || gpucol_pushdown == GPUCOL_PUSHDOWN_REQUIRE)
 		output_rel->pathlist = list_make1(path);
 	else
 		output_rel->pathlist = lappend(gpucol_first_rows_prune_minmax(output_rel->pathlist,
-																	  path->path.total_cost),
+																	  path->total_cost),
 									   path);
 	return true;
 }
@@ -732,14 +651,14 @@ largest_table(PlannerInfo *root, RelOptInfo *rel)
 
 /* Are joined tables such that an engine can group their rows? */
 static bool
-open_joined(Grouping *g)
+open_joined(GpucolGrouping *g)
 {
 	g->relid = largest_table(g->root, g->rel);
 	if (!OidIsValid(g->relid) || gpucol_planner_disabled() != NULL)
 		return false;
 	g->pipe = gpucol_join_pipe(g->root, g->rel);
 	if (g->pipe->pipe == NULL)
-		return decline(g, gpucol_enable_join ? g->pipe->reason : "gpucol.enable_join is off");
+		return gpucol_grouping_decline(g, gpucol_enable_join ? g->pipe->reason : "gpucol.enable_join is off");
 	return true;
 }
 
@@ -748,25 +667,25 @@ open_joined(Grouping *g)
  * as PostgreSQL's path or another node of ours delivers them?
  */
 static bool
-open_rows(Grouping *g, const char *reason)
+open_rows(GpucolGrouping *g, const char *reason)
 {
 	if (g->rel->reloptkind != RELOPT_BASEREL ||
 		(g->rel->rtekind != RTE_SUBQUERY && g->rel->rtekind != RTE_CTE))
-		return reason != NULL ? decline(g, reason) : false;
+		return reason != NULL ? gpucol_grouping_decline(g, reason) : false;
 	g->relid = largest_table(g->root, g->rel);
 	if (!OidIsValid(g->relid))
 		return false;
 	if (!gpucol_enable_join)
-		return decline(g, "gpucol.enable_join is off");
+		return gpucol_grouping_decline(g, "gpucol.enable_join is off");
 	g->pipe = gpucol_join_rows_pipe(g->root, g->rel, g->rel);
 	if (g->pipe == NULL)
-		return decline(g, reason != NULL ? reason : "rows that an engine does not take");
+		return gpucol_grouping_decline(g, reason != NULL ? reason : "rows that an engine does not take");
 	return true;
 }
 
 /* Is the input one table or recursion that may be aggregated by an engine? */
 static bool
-open_grouping(Grouping *g, PlannerInfo *root, RelOptInfo *rel)
+open_grouping(GpucolGrouping *g, PlannerInfo *root, RelOptInfo *rel)
 {
 	RangeTblEntry *rte;
 	const char *reason = NULL;
@@ -803,24 +722,30 @@ open_grouping(Grouping *g, PlannerInfo *root, RelOptInfo *rel)
 		if (g->parts == NIL)
 			return open_rows(g, reason);
 		if (list_length(g->parts) > MAX_PARTS)
-			return decline(g, "too many partitions");
+			return gpucol_grouping_decline(g, "too many partitions");
 	}
 	/* conditions that look values up in queries are joins */
 	if (!rte->inh && gpucol_join_has_steps(root, rel))
 		g->pipe = gpucol_join_pipe(root, rel);
 	if (rte->tablesample != NULL)
-		return decline(g, "TABLESAMPLE");
+		return gpucol_grouping_decline(g, "TABLESAMPLE");
 	if (!bms_is_empty(rel->lateral_relids))
-		return decline(g, "it refers to other tables laterally");
+		return gpucol_grouping_decline(g, "it refers to other tables laterally");
 	reason = gpucol_path_scan_left_to_index(rel);
-	return reason == NULL || decline(g, reason);
+	return reason == NULL || gpucol_grouping_decline(g, reason);
+}
+
+bool
+gpucol_grouping_lower(GpucolGrouping *g)
+{
+	return collect(g) && check_enabled(g) && lower_grouping(g) && share_rows(g);
 }
 
 /* Lower and add. */
 static void
-try_grouping(Grouping *g, RelOptInfo *output_rel)
+try_grouping(GpucolGrouping *g, RelOptInfo *output_rel)
 {
-	if (collect(g) && check_enabled(g) && lower_grouping(g) && share_rows(g))
+	if (gpucol_grouping_lower(g))
 		add_path_agg(g, output_rel);
 }
 
@@ -831,18 +756,18 @@ void
 gpucol_path_agg_add(PlannerInfo *root, RelOptInfo *input_rel,
 					RelOptInfo *output_rel, GroupPathExtraData *extra)
 {
-	Grouping	g;
+	GpucolGrouping g;
 
 	if (!open_grouping(&g, root, input_rel))
 		return;
 	if (root->parse->groupingSets != NIL && g.recursion != NULL)
 	{
-		decline(&g, "grouping sets");
+		gpucol_grouping_decline(&g, "grouping sets");
 		return;
 	}
 	if (extra->patype == PARTITIONWISE_AGGREGATE_PARTIAL)
 	{
-		decline(&g, "aggregation in two steps over partitions");
+		gpucol_grouping_decline(&g, "aggregation in two steps over partitions");
 		return;
 	}
 	if (root->parse->groupingSets == NIL &&
@@ -866,7 +791,7 @@ gpucol_path_distinct_add(PlannerInfo *root, RelOptInfo *input_rel,
 						 RelOptInfo *output_rel)
 {
 	Query	   *parse = root->parse;
-	Grouping	g;
+	GpucolGrouping g;
 
 	if (parse->hasAggs || parse->groupClause != NIL || parse->hasWindowFuncs ||
 		parse->groupingSets != NIL || parse->havingQual != NULL ||
@@ -874,12 +799,12 @@ gpucol_path_distinct_add(PlannerInfo *root, RelOptInfo *input_rel,
 		return;
 	if (parse->hasDistinctOn)
 	{
-		decline(&g, "DISTINCT ON");
+		gpucol_grouping_decline(&g, "DISTINCT ON");
 		return;
 	}
 	if (root->rowMarks != NIL)
 	{
-		decline(&g, "its rows are locked by the statement");
+		gpucol_grouping_decline(&g, "its rows are locked by the statement");
 		return;
 	}
 	g.target = root->upper_targets[UPPERREL_DISTINCT];

@@ -114,6 +114,49 @@ SELECT d FROM unnest(ARRAY[
 	'SELECT n, md5(string_agg(t, '','' ORDER BY id)), percentile_cont(0.25) WITHIN GROUP (ORDER BY k) FROM many GROUP BY n',
 	'SELECT upper(t), u, array_agg(id ORDER BY id) FROM many GROUP BY GROUPING SETS ((1), (2))',
 	'SELECT t, k, u, percentile_disc(0.9) WITHIN GROUP (ORDER BY n) FROM many WHERE k % 2 = 1 GROUP BY t, k, u']) q, differ(q) d WHERE d IS NOT NULL;
+-- an aggregation for each set, where all keys have nearly as many combinations as there are rows
+EXPLAIN (COSTS OFF) SELECT t, u, grouping(u, t), count(*), sum(k) FROM many GROUP BY CUBE (t, u) HAVING count(*) > 1 OR grouping(t) = 1;
+EXPLAIN (COSTS OFF) SELECT k % 3, k % 2, grouping(k % 3), count(*) FROM many GROUP BY CUBE (k % 3, k % 2);
+ALTER TABLE many ADD big numeric(38,0) DEFAULT 90000000000000000000000000000000000000;
+CREATE TABLE parted (LIKE many) PARTITION BY RANGE (id);
+CREATE TABLE parted_1 PARTITION OF parted FOR VALUES FROM (MINVALUE) TO (9000) USING gpucol;
+CREATE TABLE parted_2 PARTITION OF parted FOR VALUES FROM (9000) TO (MAXVALUE) USING gpucol;
+INSERT INTO parted SELECT * FROM many;
+DELETE FROM many WHERE id % 77 = 3;
+INSERT INTO many (id, t, u, k) VALUES (30001, 'new', NULL, 1), (30002, NULL, 'new', NULL);
+CREATE TABLE none (LIKE many) USING gpucol;
+ANALYZE parted;
+CREATE FUNCTION apart(query text) RETURNS boolean LANGUAGE plpgsql AS $$
+DECLARE line text; nodes int := 0;
+BEGIN
+	FOR line IN EXECUTE 'EXPLAIN (COSTS OFF) ' || query LOOP
+		nodes := nodes + (line ~ 'GpucolAgg')::int;
+	END LOOP;
+	RETURN nodes > 1;
+END $$;
+SELECT apart(q), differ(q), left(q, 90) FROM unnest(ARRAY[
+	'SELECT t, u, grouping(u, t), grouping(t), count(*), sum(k), min(f), max(u) FROM many GROUP BY CUBE (t, u)',
+	'SELECT t, u, count(*) FROM many GROUP BY GROUPING SETS ((t), (u), (t), (), ()) HAVING count(*) > 4 OR grouping(t, u) = 3 OR u IS NULL',
+	'SELECT coalesce(t, ''?'') || coalesce(u, ''!''), t IS NULL, grouping(t) + count(*), sum(k) * (1 + grouping(u)) FROM many GROUP BY ROLLUP (t, u)',
+	'SELECT upper(t), t, k, count(*) FROM many GROUP BY GROUPING SETS ((upper(t)), (t, k), (upper(t), k))',
+	'SELECT t, k + 1, k, count(DISTINCT u), sum(DISTINCT n) FROM many GROUP BY GROUPING SETS ((k), (k + 1), (t), (k, t))',
+	'SELECT t, u, string_agg(u, '','' ORDER BY id), count(*) FROM many GROUP BY GROUPING SETS ((t), (u))',
+	'SELECT t, u, count(*) FILTER (WHERE k > 9), avg(f), stddev(k), bool_or(k > 7) FROM many WHERE id > 100 AND f <> ''NaN'' GROUP BY ROLLUP (t, u)',
+	'SELECT t, u, sum(big), count(*) FROM many GROUP BY GROUPING SETS ((t), (u), ())',
+	'SELECT t, u, sum(count(*)) OVER (PARTITION BY grouping(t, u)), rank() OVER (ORDER BY count(*), t, u) FROM many GROUP BY CUBE (t, u)',
+	'SELECT DISTINCT t, grouping(t) FROM many GROUP BY CUBE (t, u)',
+	'SELECT g, sum(c), count(t) FROM (SELECT t, u, grouping(t, u) AS g, count(*) AS c FROM many GROUP BY CUBE (t, u)) s GROUP BY g',
+	'SELECT x.t, count(*) FROM many m JOIN (SELECT t, u, count(*) AS c FROM many GROUP BY GROUPING SETS ((t), (u))) x ON x.t = m.t GROUP BY 1',
+	'SELECT t, u, count(*) FROM many WHERE id < (SELECT max(k) FROM many) GROUP BY CUBE (t, u)',
+	'SELECT t, u, count(*), unnest(ARRAY[1, 2]) FROM many GROUP BY GROUPING SETS ((t), (u))',
+	'SELECT t, u, count(*), sum(k) FROM parted GROUP BY GROUPING SETS ((t, u), (u), ())',
+	'SELECT t, u, count(*), sum(k) FROM none GROUP BY GROUPING SETS ((t, u), (u), (), ())',
+	'SELECT t, u, count(*) FROM many GROUP BY GROUPING SETS ((t, u)) ORDER BY 1, 2',
+	'SELECT t, u FROM many GROUP BY CUBE (t, u)']) q;
+PREPARE few (int, text) AS SELECT t, u, count(*) FROM many WHERE k > $1 GROUP BY GROUPING SETS ((t), (u)) HAVING count(*) > 3 AND (t > $2 OR grouping(t) = 1) ORDER BY 3 DESC, 1, 2 LIMIT 5;
+EXECUTE few (10, 't');
+EXECUTE few (2000, 'ttt');
+SELECT count(*) FROM (SELECT t, u, count(*) FROM many GROUP BY GROUPING SETS ((t), (u)) LIMIT 6000) x;
 SELECT count(*) FROM (SELECT t, mode() WITHIN GROUP (ORDER BY k) FROM many GROUP BY t LIMIT 3000) x;
 
 SET client_min_messages = error;
