@@ -36,6 +36,9 @@
 /* Marks our own scans among scans of gpucol tables. */
 #define SO_GPUCOL	(UINT32_C(1) << 31)
 
+/* Blocks of a table of whose delta empty pages are not looked for before it is scanned row by row. */
+#define FEW_PAGES	64
+
 static bool delta_only = false;
 
 bool
@@ -215,8 +218,9 @@ gpucol_scan_take_whole(ParallelTableScanDesc pscan)
 	((GpucolParallelScan *) pscan)->part_rows = UINT32_MAX;
 }
 
-void
-gpucol_scan_prepare(GpucolScan *scan)
+/* Read the directory for a scan that has not done so; by_row: it is PostgreSQL's executor's. */
+static void
+prepare(GpucolScan *scan, bool by_row)
 {
 	Relation	rel = scan->base.rs_rd;
 	MemoryContext old;
@@ -239,14 +243,20 @@ gpucol_scan_prepare(GpucolScan *scan)
 		gpucol_view_peek(rel, snapshot) : gpucol_view_open(rel, snapshot);
 	scan->ranges = gpucol_view_delta_ranges(scan->view, nblocks, max_blocks,
 											&scan->nranges);
-	/* all participants of a parallel scan must count the same ranges */
-	if (scan->base.rs_parallel == NULL)
-		gpucol_delta_pages_skip(scan->view, &scan->ranges, &scan->nranges);
-	else
+	/* all participants of a parallel scan must count the same ranges; few pages are read as soon, row by row */
+	if (scan->base.rs_parallel != NULL)
 		number_parts(scan);
+	else if (!by_row || nblocks > FEW_PAGES)
+		gpucol_delta_pages_skip(scan->view, &scan->ranges, &scan->nranges);
 	if (scan->view->nsegments > 0)
 		scan->reader = gpucol_reader_create(rel, false);
 	MemoryContextSwitchTo(old);
+}
+
+void
+gpucol_scan_prepare(GpucolScan *scan)
+{
+	prepare(scan, false);
 }
 
 TableScanDesc
@@ -500,7 +510,7 @@ gpucol_scan_getnextslot(TableScanDesc sscan, ScanDirection direction,
 
 	if (!is_ours(sscan))
 		return next_heap_row(heap_getnextslot, sscan, direction, slot);
-	gpucol_scan_prepare(scan);
+	prepare(scan, true);
 	/* as in heap, a scan that has not begun begins at its end */
 	if (scan->direction == NoMovementScanDirection && ScanDirectionIsBackward(direction))
 		scan->unit = count_units(scan);
