@@ -29,7 +29,7 @@ gpucol_new_entries_begin(GpucolNewEntries *all, Relation table)
 	ListCell   *lc;
 
 	all->n = 0;
-	all->ranges = false;
+	all->ranges = all->deferrable = false;
 	all->indexes = palloc(Max(list_length(oids), 1) * sizeof(Relation));
 	all->infos = palloc(Max(list_length(oids), 1) * sizeof(IndexInfo *));
 	all->predicates = palloc(Max(list_length(oids), 1) * sizeof(ExprState *));
@@ -43,6 +43,7 @@ gpucol_new_entries_begin(GpucolNewEntries *all, Relation table)
 
 		/* the rows of a complete segment are covered in those that summarise blocks */
 		all->ranges |= ranges;
+		all->deferrable |= index->rd_index->indisunique && !index->rd_index->indimmediate;
 		if (!index->rd_index->indisready || ranges)
 		{
 			index_close(index, RowExclusiveLock);
@@ -104,12 +105,14 @@ gpucol_new_entries_same_keys(Relation table, TupleTableSlot *slot)
 												  ALLOCSET_DEFAULT_SIZES);
 	MemoryContext old = MemoryContextSwitchTo(context);
 	GpucolNewEntries all;
+	bool		here;
 
 	gpucol_new_entries_begin(&all, table);
-	if (!all.ranges)
+	here = !all.ranges && !all.deferrable;
+	if (here)
 		enter_row(&all, table, slot, true);
 	gpucol_new_entries_end(&all);
 	MemoryContextSwitchTo(old);
 	MemoryContextDelete(context);
-	return !all.ranges;
+	return here;
 }

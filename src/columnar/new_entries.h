@@ -23,6 +23,7 @@ typedef struct GpucolNewEntries
 	EState	   *estate;
 	ExprContext *econtext;
 	bool		ranges;			/* others summarise blocks, and are left out */
+	bool		deferrable;		/* uniqueness may be checked at the end of the transaction */
 } GpucolNewEntries;
 
 /* Open every index that new rows must enter; their locks last as long as the transaction. */
@@ -38,7 +39,8 @@ extern void gpucol_new_entries_add(GpucolNewEntries *all, Relation table, TupleT
 /*
  * Enter an update's new version that has the old one's keys into every index; no btree in which it
  * fits looks at predicate locks (same_key.h).  False, and nothing is done, where an index
- * summarises blocks.
+ * summarises blocks, or a unique constraint is deferrable: the executor is to note the new version for the
+ * check at the end, which does not follow the old one to it.
  */
 extern bool gpucol_new_entries_same_keys(Relation table, TupleTableSlot *slot);
 

@@ -14,6 +14,9 @@
  * and the update has looked for its locks (serial.c).  If not, he conflicts with whoever made the old
  * version, and the update comes after that one.  So nothing is overlooked, as nothing is with HOT.
  *
+ * Nor is uniqueness asked again: the old version had the key to itself, and who wants it now waits for
+ * the update's end.  Only a check at the end of the transaction must hear of the new version (new_entries.h).
+ *
  * PostgreSQL has no insertion without the look.  So the plain case is done here: a tuple of its own
  * on a leaf page that has room, which nbtree's search has found.  A page that is to be
  * split, whose predicate locks must be copied, and a place within a posting list are left to nbtree.

@@ -212,3 +212,23 @@ ROLLBACK;
 SELECT * FROM sd_last WHERE id = 9001;
 RESET enable_seqscan;
 DROP TABLE sd_last;
+
+-- updates that leave the keys alone enter their rows by themselves in serializable transactions, but
+-- a deferred check of uniqueness must come to the new versions
+CREATE TABLE sd_deferred_packed (k int, v int, UNIQUE (k) DEFERRABLE) USING gpucol;
+INSERT INTO sd_deferred_packed SELECT g, 0 FROM generate_series(1, 3000) g;
+BEGIN ISOLATION LEVEL SERIALIZABLE;
+SET CONSTRAINTS ALL DEFERRED;
+INSERT INTO sd_deferred_packed SELECT g, 1 FROM generate_series(1001, 4000) g;
+UPDATE sd_deferred_packed SET v = 2 WHERE v = 1;
+COMMIT;
+SELECT count(*), count(DISTINCT k), max(v) FROM sd_deferred_packed;
+BEGIN ISOLATION LEVEL SERIALIZABLE;
+SET CONSTRAINTS ALL DEFERRED;
+INSERT INTO sd_deferred_packed SELECT g, 1 FROM generate_series(2001, 5000) g;
+UPDATE sd_deferred_packed SET v = 2 WHERE v = 1;
+DELETE FROM sd_deferred_packed WHERE v = 0 AND k > 2000;
+COMMIT;
+SELECT count(*), count(DISTINCT k), max(v) FROM sd_deferred_packed;
+SELECT * FROM gpucol.verify('sd_deferred_packed');
+DROP TABLE sd_deferred_packed;
