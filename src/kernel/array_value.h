@@ -182,6 +182,19 @@ gpucol_array_next(const GpucolArrayValue *array, int width, GpucolArrayPlace *pl
 	return true;
 }
 
+/* How many elements before one are not NULL. */
+static inline uint32_t
+gpucol_array_present_before(const GpucolArrayValue *array, uint32_t number)
+{
+	uint32_t	n = 0;
+
+	if (array->present == NULL)
+		return number;
+	for (uint32_t i = 0; i < number / 8; i++)
+		n += (uint32_t) __builtin_popcount(array->present[i]);
+	return n + (uint32_t) __builtin_popcount(array->present[number / 8] & ((1u << (number % 8)) - 1));
+}
+
 /* The element of subscript i of an array of one dimension; false if there is none, or it is NULL. */
 static inline bool
 gpucol_array_item(const GpucolArrayValue *array, int width, int64_t i, GpucolBytes *item)
@@ -196,8 +209,10 @@ gpucol_array_item(const GpucolArrayValue *array, int width, int64_t i, GpucolByt
 	if (i < 0 || i >= array->nitems)
 		return false;
 	number = (uint32_t) i;
-	if (width != GPUCOL_ARRAY_VARYING && array->present == NULL)
-		place = (GpucolArrayPlace) {number, array->first + number * (uint32_t) width};
+	if (width != GPUCOL_ARRAY_VARYING)
+		place = (GpucolArrayPlace) {
+			number, array->first + gpucol_array_present_before(array, number) * (uint32_t) width
+		};
 	while (gpucol_array_next(array, width, &place, item, &isnull))
 		if (place.number == number + 1)
 			return !isnull;

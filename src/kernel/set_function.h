@@ -123,4 +123,27 @@ gpucol_set_next(const GpucolSetFunction *function, GpucolSetCursor *cursor, Gpuc
 	return true;
 }
 
+/*
+ * How many elements of a fixed width, none of them NULL, lie one behind the other from here on, `most` at the utmost;
+ * they are passed over.  *data: the first.
+ */
+static inline uint32_t
+gpucol_set_run(const GpucolSetFunction *function, GpucolSetCursor *cursor, uint32_t most, const char **data)
+{
+	const GpucolArrayValue *array = &cursor->array;
+	uint32_t	width = (uint32_t) function->width;
+	uint32_t	n;
+
+	if (function->fields || function->width == GPUCOL_ARRAY_VARYING || array->present != NULL ||
+		cursor->place.number >= array->nitems || cursor->place.offset >= array->end)
+		return 0;
+	n = array->nitems - cursor->place.number;
+	n = n < (array->end - cursor->place.offset) / width ? n : (array->end - cursor->place.offset) / width;
+	n = n < most ? n : most;
+	*data = array->base + cursor->place.offset;
+	cursor->place.number += n;
+	cursor->place.offset += n * width;
+	return n;
+}
+
 #endif							/* GPUCOL_KERNEL_SET_FUNCTION_H */

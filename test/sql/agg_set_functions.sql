@@ -147,6 +147,24 @@ EXECUTE sf_words(4);
 SET gpucol.enable_agg = off;
 EXPLAIN (COSTS OFF) SELECT word, count(*) FROM sf_packed, string_to_table(t, ' ') AS word GROUP BY word;
 
-DROP TABLE sf_heap, sf_packed, sf_words_heap, sf_words_packed, sf_parts_packed, sf_parts_heap CASCADE;
+RESET gpucol.enable_agg;
+
+-- elements of every width behind each other, with NULLs and without, longer than a batch, and their subscripts
+CREATE TABLE sf_long_heap AS SELECT i AS id,
+	(SELECT array_agg(CASE WHEN i % 2 = 0 OR k * i % 11 > 3 THEN k + i END ORDER BY k)::int2[] FROM generate_series(1, i) k) AS s,
+	(SELECT array_agg(CASE WHEN i % 3 > 0 OR k * i % 7 > 3 THEN k * i END ORDER BY k) FROM generate_series(1, i % 90) k) AS v,
+	(SELECT array_agg(k * 10000000000 ORDER BY k) FROM generate_series(1, CASE WHEN i % 50 = 0 THEN 3000 ELSE 2 END) k) AS b,
+	(SELECT array_agg(CASE WHEN i % 4 > 0 OR k % 5 > 0 THEN k / 4.0::float8 END ORDER BY k) FROM generate_series(1, i % 20) k) AS f
+FROM generate_series(0, 200) i;
+CREATE TABLE sf_long_packed (LIKE sf_long_heap) USING gpucol;
+INSERT INTO sf_long_packed SELECT * FROM sf_long_heap;
+VACUUM ANALYZE sf_long_packed;
+SELECT c, sf_check(format('SELECT x, count(*) AS a, sum(id) AS b FROM sf_long@, unnest(%s) AS x GROUP BY x', c)),
+	sf_check(format('SELECT o, count(*) AS a, count(x) AS b, sum(x) AS c, max(x) AS d FROM sf_long@ LEFT JOIN LATERAL unnest(%s) WITH ORDINALITY u (x, o) ON true GROUP BY o', c)),
+	sf_check(format('SELECT id %% 7 AS g, %s FROM sf_long@ GROUP BY 1', (SELECT string_agg(format('sum(%1$s[%2$s]) AS a%2$s, count(%1$s[%2$s]) AS c%2$s', c, k), ', ')
+		FROM unnest(ARRAY[0, 1, 2, 7, 8, 9, 10, 16, 17, 64, 65, 89, 200, 3000]) k)))
+FROM unnest(ARRAY['s', 'v', 'b', 'f']) c;
+
+DROP TABLE sf_long_heap, sf_long_packed, sf_heap, sf_packed, sf_words_heap, sf_words_packed, sf_parts_packed, sf_parts_heap CASCADE;
 DROP FUNCTION sf_check, sf_loud;
 DROP ROLE sf_user;

@@ -118,6 +118,27 @@ add_item(GpucolCpuExpansion *expansion, uint32_t n, GpucolBytes item, bool isnul
 	set->numbers[n] = ++set->number;
 }
 
+/* Add elements of a fixed width that lie one behind the other to the batch, as many as it takes; the batch's length. */
+static uint32_t
+add_run(GpucolCpuExpansion *expansion, const GpucolCpuProbe *probe, uint32_t n)
+{
+	GpucolCpuItems *set = expansion->set;
+	size_t		width = (size_t) probe->function.width;
+	const char *data = NULL;
+	uint32_t	taken = gpucol_set_run(&probe->function, &set->cursor, GPUCOL_VECTOR_VALUES - n, &data);
+
+	for (uint32_t i = 0; i < taken; i++)
+	{
+		expansion->at[n + i] = (uint16_t) expansion->row;
+		set->items[n + i] = (GpucolBytes) {data + i * width, width};
+		set->numbers[n + i] = set->number + 1 + (int64_t) i;
+	}
+	if (taken > 0)
+		memset(set->nulls + n, 0, taken);
+	set->number += taken;
+	return n + taken;
+}
+
 GpucolStatus
 gpucol_cpu_set_list(GpucolCpuExpansion *expansion, const GpucolCpuProbe *probe, uint32_t *listed)
 {
@@ -140,6 +161,8 @@ gpucol_cpu_set_list(GpucolCpuExpansion *expansion, const GpucolCpuProbe *probe, 
 			set->begun = true;
 			set->number = 0;
 		}
+		if (!absent)
+			n = add_run(expansion, probe, n);
 		while (!absent && n < GPUCOL_VECTOR_VALUES && gpucol_set_next(&probe->function, &set->cursor, &item, &isnull))
 			add_item(expansion, n++, item, isnull);
 		if (n == GPUCOL_VECTOR_VALUES)
@@ -154,6 +177,24 @@ gpucol_cpu_set_list(GpucolCpuExpansion *expansion, const GpucolCpuProbe *probe, 
 	}
 	*listed = n;
 	return GPUCOL_OK;
+}
+
+/* Elements of integers; of what is NULL 0. */
+static void
+load_integers(const GpucolCpuItems *set, int width, uint32_t n, int64_t *out)
+{
+	bool		nulls = memchr(set->nulls, 1, n) != NULL;
+	int32_t		value;
+
+	if (width == sizeof(value) && !nulls)
+		for (uint32_t j = 0; j < n; j++)
+		{
+			memcpy(&value, set->items[j].data, sizeof(value));
+			out[j] = value;
+		}
+	else
+		for (uint32_t j = 0; j < n; j++)
+			out[j] = set->nulls[j] ? 0 : gpucol_array_integer(set->items[j]);
 }
 
 void
@@ -174,8 +215,7 @@ gpucol_cpu_set_load(GpucolCpuWorker *worker, const GpucolCpuProbe *probe, int co
 	switch (reg->cls)
 	{
 		case GPUCOL_CLASS_I:
-			for (uint32_t j = 0; j < n; j++)
-				reg->v.i[j] = set->nulls[j] ? 0 : gpucol_array_integer(set->items[j]);
+			load_integers(set, probe->function.width, n, reg->v.i);
 			break;
 		case GPUCOL_CLASS_F:
 			for (uint32_t j = 0; j < n; j++)
