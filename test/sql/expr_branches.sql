@@ -52,4 +52,20 @@ SELECT branches('SELECT sum(CASE WHEN id % 10 = 0 THEN sin(x) WHEN id % 10 = 1 T
 SELECT branches('SELECT sum(CASE WHEN id > 0 THEN sin(x) END) FROM packed');
 SELECT branches('SELECT sum(sin(x)) FROM packed');
 
+-- products and quotients that are zero: of zeros, or underflows
+CREATE TABLE zeros (id int, x float8, y float8, r real) USING gpucol;
+INSERT INTO zeros SELECT i, CASE i % 4 WHEN 0 THEN 0 WHEN 1 THEN '-0' WHEN 2 THEN 1e-200 ELSE i END, CASE i % 3 WHEN 0 THEN 1e-200 WHEN 1 THEN i ELSE 1e300 END, CASE i % 5 WHEN 0 THEN 0 ELSE 1e-30 END
+FROM generate_series(1, 5000) i;
+VACUUM ANALYZE zeros;
+SELECT q, differ(q) FROM unnest(ARRAY['SELECT count(*), sum(x * 3), sum(x / 8), min(x * y) FROM zeros WHERE id % 4 <> 2', 'SELECT count(*), max(x / y) FROM zeros WHERE id % 4 < 2',
+	'SELECT max(r * 2::real), max(r / 3::real) FROM zeros', 'SELECT max(CASE WHEN id % 4 < 2 THEN x * y ELSE 1 END) FROM zeros']) q WHERE differ(q) IS NOT NULL;
+SELECT max(x * y) FROM zeros;
+SELECT max(x / y) FROM zeros;
+SELECT max(r * r) FROM zeros;
+SELECT max(x / (x * 0)) FROM zeros;
+
+-- truths of many operands
+SELECT q, differ(q) FROM unnest(ARRAY['SELECT count(*) FROM zeros WHERE (x > 1 AND y < 2000 OR r = 0) AND NOT (x > y AND r > 0) OR x * 2 = y',
+	'SELECT count(CASE WHEN x > 3 AND y > 2 AND id % 2 = 1 THEN 1 END), count(*) FILTER (WHERE x <> y OR r <> 0 OR id < 0) FROM zeros']) q WHERE differ(q) IS NOT NULL;
+
 DROP SCHEMA expr_branches CASCADE;

@@ -287,16 +287,22 @@ gpucol_cpu_alike_arith(GpucolCpuFrame *f)
 }
 
 #define COMPARE_ROWS(OPERATOR) \
-	for (uint32_t j = 0; j < f->n; j++) \
-		f->dst->v.b[j] = pair.a[j] OPERATOR pair.b[j]
+	for (uint32_t j = 0; j < n; j++) \
+		rs[j] = as[j] OPERATOR bs[j]
 
 bool
 gpucol_cpu_alike_compare(GpucolCpuFrame *f)
 {
 	Pair		pair;
+	const int64_t *as;
+	const int64_t *bs;
+	uint8_t    *rs = f->dst->v.b;	/* a store of a byte might change where it is, for all that a compiler knows */
+	uint32_t	n = f->n;
 
 	if (!f->a->alike || !f->b->alike || !align(f, &pair))
 		return false;
+	as = pair.a;
+	bs = pair.b;
 	switch (f->instr->aux)
 	{
 		case GPUCOL_PACKED_EQ:

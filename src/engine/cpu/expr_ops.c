@@ -341,7 +341,7 @@ shift(int aux, int64_t x, int64_t y, bool left)
 OP_BITS(SHL_I, shift(f->instr->aux, x, y, true))
 OP_BITS(SHR_I, shift(f->instr->aux, x, y, false))
 
-/* Float arithmetic: suspicious is any non-finite result, zero where it may be
+/* Float arithmetic: suspicious is any non-finite result, zero where it is
  * an underflow, and a zero divisor. */
 #define OP_FLOAT(NAME, EXPR4, EXPR8, SUSPECT) \
 	GPUCOL_CPU_CLONES static GpucolStatus \
@@ -372,8 +372,8 @@ OP_BITS(SHR_I, shift(f->instr->aux, x, y, false))
 
 OP_FLOAT(ADD_F, (float) x + (float) y, x + y, 0)
 OP_FLOAT(SUB_F, (float) x - (float) y, x - y, 0)
-OP_FLOAT(MUL_F, (float) x * (float) y, x * y, r == 0)
-OP_FLOAT(DIV_F, (float) x / (float) y, x / y, r == 0)
+OP_FLOAT(MUL_F, (float) x * (float) y, x * y, (r == 0) & (x != 0) & (y != 0))
+OP_FLOAT(DIV_F, (float) x / (float) y, x / y, (r == 0) & (x != 0))
 
 GPUCOL_CPU_CLONES static GpucolStatus
 op_NEG_F(GpucolCpuFrame *f)
@@ -555,10 +555,12 @@ op_HOST_TEST(GpucolCpuFrame *f)
 GPUCOL_CPU_CLONES static GpucolStatus
 op_AND(GpucolCpuFrame *f)
 {
+	uint8_t    *truths = f->dst->v.b;	/* a store of a byte might change where it is, for all that a compiler knows */
+
 	f->dst->nulls = NULL;
 	if (f->a->nulls == NULL && f->b->nulls == NULL)
 	{
-		GPUCOL_CPU_LOOP_BINARY(uint8_t, b, b, f->dst->v.b[j] = x & y);
+		GPUCOL_CPU_LOOP_BINARY(uint8_t, b, b, truths[j] = x & y);
 		return GPUCOL_OK;
 	}
 	LOGIC_LOOP(x & y, gpucol_scalar_and_null(x, xn, y, yn));
@@ -569,10 +571,12 @@ op_AND(GpucolCpuFrame *f)
 GPUCOL_CPU_CLONES static GpucolStatus
 op_OR(GpucolCpuFrame *f)
 {
+	uint8_t    *truths = f->dst->v.b;	/* a store of a byte might change where it is, for all that a compiler knows */
+
 	f->dst->nulls = NULL;
 	if (f->a->nulls == NULL && f->b->nulls == NULL)
 	{
-		GPUCOL_CPU_LOOP_BINARY(uint8_t, b, b, f->dst->v.b[j] = x | y);
+		GPUCOL_CPU_LOOP_BINARY(uint8_t, b, b, truths[j] = x | y);
 		return GPUCOL_OK;
 	}
 	LOGIC_LOOP(x | y, gpucol_scalar_or_null(x, xn, y, yn));
