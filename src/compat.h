@@ -49,6 +49,19 @@
 	tuplesort_getdatum(sort, true, value, isnull, NULL)
 #endif
 
+/*
+ * Expressions over the groups of a query as they are over its rows: from 18 on grouping sets mark
+ * what they may set to NULL.
+ */
+#if PG_VERSION_NUM >= 180000
+#include "rewrite/rewriteManip.h"
+#define gpucol_compat_of_rows(root, exprs) \
+	((root)->group_rtindex == 0 ? (exprs) : \
+	 (List *) remove_nulling_relids((Node *) (exprs), bms_make_singleton((root)->group_rtindex), NULL))
+#else
+#define gpucol_compat_of_rows(root, exprs)	((void) (root), (exprs))
+#endif
+
 /* Call a function for each TID of a bitmap that has no lossy page. */
 #include "access/htup_details.h"
 #include "nodes/tidbitmap.h"

@@ -24,6 +24,7 @@
 #include "optimizer/tlist.h"
 #include "utils/selfuncs.h"
 
+#include "compat.h"
 #include "plan/reason.h"
 #include "planner/path_agg_grouping.h"
 
@@ -177,6 +178,7 @@ ordinary_path(const GpucolGrouping *g, RelOptInfo *output_rel)
 	PlannerInfo *root = g->root;
 	Path	   *rows = g->rel->cheapest_total_path;
 	bool		hashed = grouping_is_hashable(g->group_clause) && root->numOrderedAggs == 0;
+	List	   *tlist = gpucol_compat_of_rows(root, root->parse->targetList);
 	AggClauseCosts costs;
 	double		groups;
 
@@ -185,13 +187,13 @@ ordinary_path(const GpucolGrouping *g, RelOptInfo *output_rel)
 	if (g->group_clause == NIL)
 		return (Path *) create_agg_path(root, output_rel, rows, g->target, AGG_PLAIN, AGGSPLIT_SIMPLE, NIL,
 										g->having, &costs, 1);
-	groups = estimate_num_groups(root, get_sortgrouplist_exprs(g->group_clause, root->parse->targetList),
+	groups = estimate_num_groups(root, get_sortgrouplist_exprs(g->group_clause, tlist),
 								 rows->rows, NULL, NULL);
 	if (!hashed && !grouping_is_sortable(g->group_clause))
 		return NULL;
 	if (!hashed)
 	{
-		List	   *order = make_pathkeys_for_sortclauses(root, g->group_clause, root->parse->targetList);
+		List	   *order = make_pathkeys_for_sortclauses(root, g->group_clause, tlist);
 
 		rows = (Path *) create_sort_path(root, output_rel, rows, order, -1);
 	}
@@ -213,7 +215,7 @@ having_of_set(const GpucolGrouping *whole, Set *set)
 		if (!IsA(clause, Const) || ((Const *) clause)->constisnull || !DatumGetBool(((Const *) clause)->constvalue))
 			having = lappend(having, clause);
 	}
-	return having;
+	return gpucol_compat_of_rows(whole->root, having);
 }
 
 /* The path of a set, or NULL. */
@@ -228,7 +230,7 @@ path_of_set(const GpucolGrouping *whole, List *refs, RelOptInfo *output_rel)
 
 	g.group_clause = open_set(whole, refs, &set);
 	g.target = copy_pathtarget(whole->target);
-	g.target->exprs = (List *) in_set_mutator((Node *) g.target->exprs, &set);
+	g.target->exprs = gpucol_compat_of_rows(g.root, (List *) in_set_mutator((Node *) g.target->exprs, &set));
 	set_pathtarget_cost_width(g.root, g.target);
 	g.having = having_of_set(whole, &set);
 	fallback = ordinary_path(&g, output_rel);
