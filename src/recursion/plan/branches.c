@@ -58,17 +58,6 @@ case_conditions(const CaseExpr *expr)
 	return conditions;
 }
 
-static bool
-are_native(const GpucolRecLowering *lowering, List *nodes)
-{
-	ListCell   *lc;
-
-	foreach(lc, nodes)
-		if (!gpucol_rec_lower_is_native(lowering, lfirst(lc)))
-			return false;
-	return true;
-}
-
 /* Are a CASE's conditions and values? */
 static bool
 is_native_case(const GpucolRecLowering *lowering, const CaseExpr *expr)
@@ -76,7 +65,7 @@ is_native_case(const GpucolRecLowering *lowering, const CaseExpr *expr)
 	List	   *conditions = case_conditions(expr);
 	ListCell   *lc;
 
-	if (conditions == NIL || !are_native(lowering, conditions) ||
+	if (conditions == NIL || !gpucol_rec_lower_are_native(lowering, conditions) ||
 		(expr->defresult != NULL && !gpucol_rec_lower_is_native(lowering, (Node *) expr->defresult)))
 		return false;
 	foreach(lc, expr->args)
@@ -95,13 +84,13 @@ gpucol_rec_branches_are_native(const GpucolRecLowering *lowering, Node *node)
 		case T_CaseExpr:
 			return is_native_case(lowering, (CaseExpr *) node);
 		case T_CoalesceExpr:
-			return are_native(lowering, ((CoalesceExpr *) node)->args);
+			return gpucol_rec_lower_are_native(lowering, ((CoalesceExpr *) node)->args);
 		case T_MinMaxExpr:
 			return gpucol_rec_type_ordered(((MinMaxExpr *) node)->minmaxtype) &&
-				are_native(lowering, ((MinMaxExpr *) node)->args);
+				gpucol_rec_lower_are_native(lowering, ((MinMaxExpr *) node)->args);
 		case T_NullIfExpr:
 			return gpucol_rec_lower_comparison((OpExpr *) node, &function) && function == GPUCOL_REC_EQ &&
-				are_native(lowering, ((OpExpr *) node)->args);
+				gpucol_rec_lower_are_native(lowering, ((OpExpr *) node)->args);
 		default:
 			return false;
 	}

@@ -395,8 +395,8 @@ is_subquery(const PlannerInfo *root, const Param *param)
 	return is_subquery(root->parent_root, param);
 }
 
-static bool
-are_native(const GpucolRecLowering *lowering, List *nodes)
+bool
+gpucol_rec_lower_are_native(const GpucolRecLowering *lowering, List *nodes)
 {
 	ListCell   *lc;
 
@@ -423,12 +423,12 @@ gpucol_rec_lower_is_native(const GpucolRecLowering *lowering, Node *node)
 			return !is_subquery(lowering->subroot, (Param *) node);
 		case T_FuncExpr:
 			return is_arithmetic(((FuncExpr *) node)->funcid) &&
-				are_native(lowering, ((FuncExpr *) node)->args);
+				gpucol_rec_lower_are_native(lowering, ((FuncExpr *) node)->args);
 		case T_BoolExpr:
 			/* PostgreSQL stops at the first argument that decides. */
 			return (((BoolExpr *) node)->boolop == NOT_EXPR ||
 					!may_fail((Node *) ((BoolExpr *) node)->args, NULL)) &&
-				are_native(lowering, ((BoolExpr *) node)->args);
+				gpucol_rec_lower_are_native(lowering, ((BoolExpr *) node)->args);
 		case T_NullTest:
 			return !((NullTest *) node)->argisrow &&
 				gpucol_rec_lower_is_native(lowering, (Node *) ((NullTest *) node)->arg);
@@ -436,7 +436,7 @@ gpucol_rec_lower_is_native(const GpucolRecLowering *lowering, Node *node)
 			if (!gpucol_rec_lower_comparison((OpExpr *) node, &function) &&
 				!is_arithmetic(get_opcode(((OpExpr *) node)->opno)))
 				return false;
-			return are_native(lowering, ((OpExpr *) node)->args);
+			return gpucol_rec_lower_are_native(lowering, ((OpExpr *) node)->args);
 		default:
 			return gpucol_rec_branches_are_native(lowering, node);
 	}

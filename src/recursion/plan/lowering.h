@@ -110,6 +110,9 @@ extern void gpucol_rec_lower_note_equality(GpucolRecLowering *lowering, Oid type
 /* Does the engine have all that an expression consists of? */
 extern bool gpucol_rec_lower_is_native(const GpucolRecLowering *lowering, Node *node);
 
+/* And of all of these? */
+extern bool gpucol_rec_lower_are_native(const GpucolRecLowering *lowering, List *nodes);
+
 /* The operand of a column that is known. */
 extern bool gpucol_rec_lower_var(GpucolRecLowering *lowering, Var *var,
 								 GpucolRecOperand *out);
