@@ -29,10 +29,15 @@ typedef struct OrderedClause
 	Index		level;
 } OrderedClause;
 
-/* Does a come before b?  By level, then by cost; equal ones keep their order. */
+/*
+ * Does a come before b?  What has no columns is tested before rows are read; then by
+ * level, then by cost; equal ones keep their order.
+ */
 static bool
 is_before(const OrderedClause *a, const OrderedClause *b)
 {
+	if (a->rinfo->pseudoconstant != b->rinfo->pseudoconstant)
+		return a->rinfo->pseudoconstant;
 	if (a->level != b->level)
 		return a->level < b->level;
 	return a->cost < b->cost;

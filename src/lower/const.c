@@ -16,6 +16,7 @@
  *	  - everything else is evaluated only after a row has been found that passes the
  *		conditions before (GpucolLower.reached), and then its error is PostgreSQL's error;
  *	  - where no row passes, it is not evaluated, and the program delivers nothing;
+ *	  - a condition without columns is tested once, before any row is read (lower.c);
  *	  - inside a branch that PostgreSQL may leave out it is not lowered at all.
  *
  * No error is ever caught.

@@ -88,6 +88,22 @@ lower_conjunct(GpucolLower *l, Expr *clause, const GpucolLower *mark)
 }
 
 /*
+ * A conjunct without columns.  PostgreSQL tests it once, before it reads a row (the
+ * one-time filter of a Result), so its errors and what it runs do not depend on rows.
+ */
+static void
+test_once(GpucolLower *l, Expr *clause)
+{
+	Datum		value;
+	bool		isnull;
+
+	if (l->planstate == NULL || l->never)
+		return;
+	gpucol_lower_eval_needed(l, clause, &value, &isnull);
+	l->never = isnull || !DatumGetBool(value);
+}
+
+/*
  * Lower one conjunct of the WHERE clause.  With may_raise false the conjunct
  * is declined where it could raise an error.
  */
@@ -97,6 +113,11 @@ gpucol_lower_qual(GpucolLower *l, Expr *clause, bool may_raise)
 	GpucolLower mark = *l;
 	bool		ok;
 
+	if (gpucol_lower_is_constant(clause))
+	{
+		test_once(l, clause);
+		return true;
+	}
 	l->may_raise = false;
 	l->before = &mark;
 	l->reached = GPUCOL_REACHED_UNKNOWN;
