@@ -8,6 +8,7 @@
  */
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "cuda/recursion/fixpoint.cuh"
@@ -69,6 +70,16 @@ computes(const GpucolRecPlan *plan)
 	return false;
 }
 
+/* Can a rule make a NULL where no operand is one? */
+bool
+makes_nulls(const GpucolRecPlan *plan)
+{
+	return std::any_of(plan->steps, plan->steps + plan->nsteps, [] (const GpucolRecStep &step) {
+		return (step.kind == GPUCOL_REC_COMPUTE || step.kind == GPUCOL_REC_TEST) &&
+			(step.function == GPUCOL_REC_WHEN || step.function == GPUCOL_REC_UNLESS);
+	});
+}
+
 /* Number all values that were loaded or stand in the plan. */
 void
 number_values(GpucolRecRun *run)
@@ -76,6 +87,7 @@ number_values(GpucolRecRun *run)
 	const GpucolRecPlan *plan = run->device.plan;
 	std::vector<int64_t> constants;
 
+	run->has_null |= makes_nulls(plan);
 	for (uint32_t i = 0; i < plan->nconstants; i++)
 	{
 		run->has_null |= plan->constants[i].isnull;

@@ -478,7 +478,7 @@ step_supported(const GpucolRecStep &step)
 	{
 		case GPUCOL_REC_COMPUTE:
 		case GPUCOL_REC_TEST:
-			return step.function <= GPUCOL_REC_ISNOTNULL;
+			return step.function < GPUCOL_REC_COUNT;
 		case GPUCOL_REC_AGGREGATE:
 			return step.function >= GPUCOL_REC_COUNT && step.function <= GPUCOL_REC_MAX &&
 				(step.function != GPUCOL_REC_SUM || step.type != GPUCOL_REC_FLOAT8);

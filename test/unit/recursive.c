@@ -130,6 +130,24 @@ compare(GpucolRecFunction f, int64_t x, int64_t y)
 		f == GPUCOL_REC_LE ? x <= y : x == y;
 }
 
+/* What a step computes of two values. */
+static int64_t
+naive_compute(GpucolRecFunction f, int64_t x, int64_t y)
+{
+	switch (f)
+	{
+		case GPUCOL_REC_WHEN:
+		case GPUCOL_REC_UNLESS:
+			return (x != NULL_VALUE && x != 0) == (f == GPUCOL_REC_WHEN) ? y : NULL_VALUE;
+		case GPUCOL_REC_EITHER:
+			return x == NULL_VALUE ? y : x;
+		default:
+			if (x == NULL_VALUE || y == NULL_VALUE)
+				return NULL_VALUE;
+			return f == GPUCOL_REC_LT ? x < y : x + y;
+	}
+}
+
 static bool naive_steps(const Builder *b, Rows *rows, uint32_t at,
 						uint32_t end, int64_t *registers, int64_t *acc);
 
@@ -190,8 +208,9 @@ naive_steps(const Builder *b, Rows *rows, uint32_t at, uint32_t end,
 				return false;
 			break;
 		case GPUCOL_REC_COMPUTE:
-			registers[s->target] = operand_value(b, &o[0], registers) +
-				operand_value(b, &o[1], registers);
+			registers[s->target] = naive_compute((GpucolRecFunction) s->function,
+												 operand_value(b, &o[0], registers),
+												 operand_value(b, &o[1], registers));
 			break;
 		case GPUCOL_REC_AGGREGATE:
 			{
@@ -1115,6 +1134,53 @@ test_strata(void)
 	free_rows(&inputs[0]);
 }
 
+static void
+compute_step(Builder *b, GpucolRecFunction function, const char *operands, uint16_t target)
+{
+	GpucolRecStep *s = step(b, GPUCOL_REC_COMPUTE, 0, 0, operands);
+
+	s->function = (uint8_t) function;
+	s->target = target;
+}
+
+/* r(y, CASE WHEN y < A THEN x ELSE B END) of each r(x, y), and branches with NULLs beside it. */
+static void
+test_branches(void)
+{
+	Builder		b;
+	Rows		inputs[16] = {{0}};
+
+	inputs[0] = new_rows(2, true);
+	for (int size = 1; size < 12; size++)
+	{
+		random_edges(&inputs[0], 2 + size * 3, size * 6, false);
+		if (size % 3 == 0)
+			put(&inputs[0], (int64_t[]) {inputs[0].values[0], NULL_VALUE});
+		builder_init(&b);
+		relation(&b, 2, EDB, 0);
+		relation(&b, 2, IDB | GPUCOL_REC_READ, 0);
+		relation(&b, 3, IDB, 0);
+		constant(&b, inputs[0].values[0]);
+		constant(&b, 3);
+		rule(&b, 0, 0);
+		step(&b, GPUCOL_REC_ATOM, 0, GPUCOL_REC_FULL, "01");
+		step(&b, GPUCOL_REC_EMIT, 1, 0, "01");
+		for (uint16_t to = 1; to < 3; to++)
+		{
+			rule(&b, 0, REC);
+			step(&b, GPUCOL_REC_ATOM, 1, GPUCOL_REC_DELTA, "01");
+			compute_step(&b, GPUCOL_REC_LT, "1A", 2);
+			compute_step(&b, GPUCOL_REC_WHEN, "20", 3);
+			compute_step(&b, GPUCOL_REC_UNLESS, "2B", 4);
+			compute_step(&b, GPUCOL_REC_EITHER, "34", 5);
+			compute_step(&b, GPUCOL_REC_ADD, "3B", 6);
+			step(&b, GPUCOL_REC_EMIT, to, 0, to == 1 ? "15" : "346");
+		}
+		compare_plan(&b, inputs, "branches");
+	}
+	free_rows(&inputs[0]);
+}
+
 /* Shortest distances by a merging relation, against relaxation. */
 static void
 test_shortest(void)
@@ -1983,6 +2049,7 @@ main(void)
 	test_pairs_limits();
 	test_mutual();
 	test_strata();
+	test_branches();
 	test_shortest();
 	test_wide();
 	test_unit();
