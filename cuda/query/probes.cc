@@ -105,9 +105,6 @@ Probes::check_probe(size_t number) const
 			(cls == GPUCOL_CLASS_S && (numbers == NULL || numbers->bytes() < sizeof(uint32_t))))
 			throw malformed("keys of a built table");
 	}
-	if (first == NULL && (probe.kind == GPUCOL_JOIN_LEFT || probe.kind == GPUCOL_JOIN_FULL) &&
-		probe.residual != GPUCOL_NO_REG && !table.head.unique)
-		throw unsupported("an outer join with a condition, over keys that are not unique");
 	if (first == NULL)
 		return;
 	if (first->nkeys < 1 || first->nkeys > GPUCOL_WIRE_FIRST_KEYS || probe.nkeys != 0 ||
@@ -261,7 +258,8 @@ Probes::is_read(size_t number, const Sections &sections) const
 		});
 	};
 
-	if (expands_[number] && ProgramView::delivers(probe) && probe.residual != GPUCOL_NO_REG)
+	/* by the condition of pairs, which marks rows, or leaves alone those that have met none */
+	if (expands_[number] && probe.residual != GPUCOL_NO_REG && probe.kind != GPUCOL_JOIN_INNER)
 		return true;
 	for (size_t p = 0; p < sections.probes.size(); p++)
 		if ((p != number || expands_[p]) && (reads(sections.probes[p].keys) || reads(sections.probes[p].residual) ||

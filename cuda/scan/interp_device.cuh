@@ -396,6 +396,26 @@ struct ProgramWarp
 		__syncwarp();
 	}
 
+	/* Of a batch at a probe that keeps rows, those that make no pair make one with no row of the table. */
+	__device__ __forceinline__ void
+	keep_unmet(Place<R, Columns> &place, int p, const GpucolDeviceProbe &probe, uint32_t on, uint32_t met, uint32_t *n)
+	{
+		uint32_t	first[R];
+
+#pragma unroll
+		for (int r = 0; r < R; r++)
+			first[r] = place.match[r];
+		place.probe = p;
+		if (probe.residual != GPUCOL_NO_REG)
+			met = meet(place, p, probe, n, met);
+#pragma unroll
+		for (int r = 0; r < R; r++)
+		{
+			place.match[r] = met >> r & 1 ? first[r] : GPUCOL_LOOKUP_NONE;
+			n[r] = met >> r & 1 ? n[r] : on >> r & 1;
+		}
+	}
+
 	/* Save the list at probe p, where its rows multiply. */
 	__device__ __forceinline__ void
 	open_pairs(Place<R, Columns> &place, int p, const GpucolDeviceProbe &probe)
@@ -417,10 +437,8 @@ struct ProgramWarp
 
 			if (probe.residual == GPUCOL_NO_REG)
 				mark_keys(place, probe, n);
-#pragma unroll
-			for (int r = 0; r < R; r++)
-				if ((probe.kind == GPUCOL_JOIN_LEFT || probe.kind == GPUCOL_JOIN_FULL) && (on & ~there) >> r & 1)
-					n[r] = 1;	/* with no row of the table */
+			if (keeps_rows(probe))
+				keep_unmet(place, p, probe, on, there, n);
 			save_rows(place, probe, n, to);
 		}
 		count(p, list.n, 0);
@@ -482,8 +500,14 @@ struct ProgramWarp
 			__syncwarp();
 			if (probe.residual != GPUCOL_NO_REG)
 			{
-				on = P::residual_of(plan, p, place, reg, on) & reg.truths(probe.residual);
-				mark(place, probe, on);
+				uint32_t	unmet = 0;
+
+#pragma unroll
+				for (int r = 0; r < R; r++)
+					unmet |= (uint32_t) (keeps_rows(probe) && place.match[r] == GPUCOL_LOOKUP_NONE) << r;
+				unmet &= on;
+				on = (P::residual_of(plan, p, place, reg, on & ~unmet) & ~unmet & reg.truths(probe.residual)) | unmet;
+				mark(place, probe, on & ~unmet);
 			}
 			handed_on += warp_rows(on);
 			keep(place, probe, filter_of(place, p, probe, on), &passed);

@@ -15,6 +15,13 @@
 #include "kernel/float_order.h"
 #include "kernel/lookup.h"
 
+/* Does a probe hand on rows that have met none of its table's? */
+__device__ __forceinline__ bool
+keeps_rows(const GpucolDeviceProbe &probe)
+{
+	return probe.kind == GPUCOL_JOIN_LEFT || probe.kind == GPUCOL_JOIN_FULL;
+}
+
 /* The first row of a table, of those seen so far, by a probe's order. */
 struct FirstRow
 {

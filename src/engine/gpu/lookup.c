@@ -57,15 +57,11 @@ order_obstacle(const GpucolGpuRun *run, const GpucolProbeOrder *order, const Gpu
 static const char *
 obstacle(const GpucolGpuRun *run, int p, const GpucolLookupView *table)
 {
-	const GpucolProbe *probe = &probes_of(run)[p];
 	const GpucolProbeOrder *order = order_of(run, p);
 	const char *reason = order == NULL ? NULL : order_obstacle(run, order, table);
 
 	if (reason != NULL)
 		return reason;
-	if (order == NULL && (probe->kind == GPUCOL_JOIN_LEFT || probe->kind == GPUCOL_JOIN_FULL) &&
-		probe->residual != GPUCOL_NO_REG && !table->unique)
-		return "an outer join with a condition, over keys that are not unique";
 	for (int k = 0; k < table->nkeys; k++)
 		if (table->columns[k].highs != NULL)
 			return WIDE_DECIMALS;
