@@ -180,6 +180,21 @@ explain_conditions(const GpucolExec *exec, Context *context)
 	}
 }
 
+/* Why the device left tables to the CPU engine. */
+static void
+explain_declined(const GpucolExec *exec, Context *context)
+{
+	for (int i = 0; i < exec->joins->nsteps; i++)
+	{
+		const GpucolExec *build = &exec->joins->builds[i].exec;
+
+		if (build->declined != NULL)
+			context->lines = lappend(context->lines,
+									 psprintf("%s: %s", source_name(context, build), build->declined));
+		explain_declined(build, context);
+	}
+}
+
 /* A property of several lines: in the text format one each. */
 static void
 show_lines(const char *name, Context *context)
@@ -210,4 +225,7 @@ gpucol_explain_joins(GpucolExec *exec, List *ancestors, ExplainState *es)
 	explain_conditions(exec, &context);
 	if (context.lines != NIL)
 		show_lines("Table Filter", &context);
+	explain_declined(exec, &context);
+	if (context.lines != NIL)
+		show_lines("Table Declined", &context);
 }

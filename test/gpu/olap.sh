@@ -60,6 +60,8 @@ olap_compare()
 	note "  nodes that join, on the device" "$(grep -c '^ *Join: ' "$OUT/olap-$benchmark-explain.txt") joins; $(grep -c 'Engine: cuda' "$OUT/olap-$benchmark-explain.txt") nodes on the device, $(grep -c 'Engine: cpu' "$OUT/olap-$benchmark-explain.txt") not"
 	grep -ho 'Device Declined: .*' "$OUT/olap-$benchmark-explain.txt" | sort | uniq -c | sort -rn | head -8 |
 		while read -r line; do note "  declined" "$line"; done
+	grep -o 'Table Declined: .*' "$OUT/olap-$benchmark-explain.txt" | sed 's/: [^:]*:/:/' | sort | uniq -c | sort -rn | head -8 |
+		while read -r line; do note "  tables of the host" "$line"; done
 }
 
 part_olap()

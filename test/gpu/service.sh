@@ -311,5 +311,5 @@ suite()
 # Results without what EXPLAIN says about an engine.
 plain()
 {
-	sed -E '/^ *(Engine|Threads|Packed Bytes|Vectors (Read|Skipped)|Segments (Read|Skipped)|Device Declined|Device Time|Daemon Time|Device Note|Devices|Batches|Kernel|Method|Rounds|Small Rounds|Peak Memory): ?/d; s/\b(cpu|cuda|auto)\b/ENGINE/g; s/\bGpucol(Agg|Scan)\b/NODE/g; s/\b(in parts|whole)\b/TABLE/g; s/Rows Removed by Filter: [0-9]+/none/; s/-{5,}/---/g; s/^ +QUERY PLAN +$/QUERY PLAN/; s/^\([0-9]+ rows?\)$//; s/ +$//; s/^ +([a-z_]+)$/\1/; s/ +/ /g' "$1"
+	sed -E '/^ *(Engine|Threads|Packed Bytes|Vectors (Read|Skipped)|Segments (Read|Skipped)|(Device|Table) Declined|Device Time|Daemon Time|Device Note|Devices|Batches|Kernel|Method|Rounds|Small Rounds|Peak Memory): ?/d; s/\b(cpu|cuda|auto)\b/ENGINE/g; s/\bGpucol(Agg|Scan)\b/NODE/g; s/\b(in parts|whole)\b/TABLE/g; s/Rows Removed by Filter: [0-9]+/none/; s/-{5,}/---/g; s/^ +QUERY PLAN +$/QUERY PLAN/; s/^\([0-9]+ rows?\)$//; s/ +$//; s/^ +([a-z_]+)$/\1/; s/ +/ /g' "$1"
 }

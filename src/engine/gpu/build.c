@@ -5,7 +5,8 @@
  *	  probes of later runs on the same connection.
  *
  * What this process has of one is its description (kernel/lookup.h), without arrays, and the
- * noted segments, whose dictionaries say what the numbers of byte strings stand for.
+ * dictionaries that say what the numbers of byte strings stand for: of the scan's columns,
+ * and of columns of tables that the scan looked up, which may be gone by then.
  *
  *-------------------------------------------------------------------------
  */
@@ -21,8 +22,8 @@ typedef struct GpucolGpuLookup
 	int			number;
 	uint64_t	bytes;			/* of device memory */
 	GpucolLookupView view;		/* with columns and keys of its own, but no arrays */
-	int			slots[GPUCOL_GPU_OUTPUTS];	/* S: the column of the source; else -1 */
-	GpucolGpuManifest *manifest;
+	GpucolGpuDictionary *dictionaries[GPUCOL_GPU_OUTPUTS];	/* S; else NULL */
+	GpucolBudget memory;		/* of the dictionaries */
 } GpucolGpuLookup;
 
 static const GpucolGpuLookup *
@@ -38,7 +39,7 @@ output_class(const GpucolProgram *p, int k)
 	return GPUCOL_PROGRAM_ARRAY(p, const uint8_t, reg_classes)[GPUCOL_PROGRAM_ARRAY(p, const uint16_t, keys)[k]];
 }
 
-/* The column of byte strings that an output is, -1 if it is none. */
+/* The slot of byte strings that an output is, -1 if it is none. */
 static int
 output_slot(const GpucolProgram *p, int k)
 {
@@ -56,12 +57,11 @@ gpucol_gpu_build_obstacle(const GpucolProgram *p)
 	for (int k = 0; k < p->nkeys; k++)
 	{
 		int			cls = output_class(p, k);
-		int			slot = output_slot(p, k);
 
 		if (k < p->njoin_keys && (cls == GPUCOL_CLASS_S || cls == GPUCOL_CLASS_F))
 			return "a table with a key of texts or floats";
-		if (cls == GPUCOL_CLASS_S && (slot < 0 || slot >= p->ncolumns))
-			return "a table with texts of another";
+		if (cls == GPUCOL_CLASS_S && output_slot(p, k) < 0)
+			return "a table with texts that are no column's";
 	}
 	return NULL;
 }
@@ -127,6 +127,25 @@ fill_view(GpucolGpuLookup *lookup, const GpucolWireLookup *head)
 	return true;
 }
 
+/* Share the dictionaries of the outputs, counted as the run's memory was; false: they do not fit. */
+static bool
+take_dictionaries(GpucolGpuLookup *lookup, const GpucolGpuRun *run)
+{
+	size_t		bytes = 0;
+
+	gpucol_budget_open(&lookup->memory, run->memory.limit, run->memory.parent);
+	for (int k = 0; k < run->program->nkeys; k++)
+	{
+		int			slot = output_slot(run->program, k);
+
+		if (slot < 0)
+			continue;
+		lookup->dictionaries[k] = gpucol_gpu_dictionary_share(gpucol_gpu_slot_dictionary(run, slot));
+		bytes += lookup->dictionaries[k] == NULL ? 0 : gpucol_gpu_dictionary_bytes(lookup->dictionaries[k]);
+	}
+	return gpucol_budget_reserve(&lookup->memory, bytes);
+}
+
 GpucolStatus
 gpucol_gpu_build(GpucolRun *handle, GpucolLookup **result)
 {
@@ -142,12 +161,8 @@ gpucol_gpu_build(GpucolRun *handle, GpucolLookup **result)
 	lookup->serial = run->serial;
 	lookup->number = run->table;
 	run->table = -1;
-	for (int k = 0; k < run->program->nkeys; k++)
-		lookup->slots[k] = output_slot(run->program, k);
-	lookup->manifest = run->manifest;
-	run->manifest->users++;
 	*result = (GpucolLookup *) lookup;
-	if (fill_view(lookup, (const GpucolWireLookup *) run->data))
+	if (take_dictionaries(lookup, run) && fill_view(lookup, (const GpucolWireLookup *) run->data))
 		return GPUCOL_OK;
 	gpucol_gpu_lookup_free(*result);
 	*result = NULL;
@@ -187,15 +202,12 @@ gpucol_gpu_lookup_number(const GpucolLookup *lookup, uint64_t *serial)
 	return (uint32_t) own(lookup)->number;
 }
 
-const GpucolBytes *
-gpucol_gpu_lookup_strings(const GpucolLookup *handle, int column, uint32_t *n)
+GpucolGpuDictionary *
+gpucol_gpu_lookup_dictionary(const GpucolLookup *handle, int column)
 {
 	const GpucolGpuLookup *lookup = own(handle);
-	int			slot = column < lookup->view.ncolumns ? lookup->slots[column] : -1;
 
-	*n = 0;
-	return slot < 0 || lookup->manifest->dictionaries[slot] == NULL ? NULL :
-		gpucol_gpu_dictionary_strings(lookup->manifest->dictionaries[slot], n);
+	return column < lookup->view.ncolumns ? lookup->dictionaries[column] : NULL;
 }
 
 void
@@ -206,7 +218,9 @@ gpucol_gpu_lookup_free(GpucolLookup *handle)
 	if (lookup == NULL)
 		return;
 	gpucol_wire_forget_table(lookup->serial, lookup->number);
-	gpucol_gpu_manifest_release(lookup->manifest);
+	for (int k = 0; k < GPUCOL_GPU_OUTPUTS; k++)
+		gpucol_gpu_dictionary_free(lookup->dictionaries[k]);
+	gpucol_budget_close(&lookup->memory);
 	free((void *) lookup->view.columns);
 	free((void *) lookup->view.keys);
 	free(lookup);

@@ -24,6 +24,7 @@ typedef struct Block
 
 struct GpucolGpuDictionary
 {
+	uint32_t	users;
 	GpucolBytes *strings;
 	uint32_t	n;
 	uint32_t	space;
@@ -39,13 +40,25 @@ struct GpucolGpuDictionary
 GpucolGpuDictionary *
 gpucol_gpu_dictionary_create(void)
 {
-	return calloc(1, sizeof(GpucolGpuDictionary));
+	GpucolGpuDictionary *d = calloc(1, sizeof(GpucolGpuDictionary));
+
+	if (d != NULL)
+		d->users = 1;
+	return d;
+}
+
+GpucolGpuDictionary *
+gpucol_gpu_dictionary_share(GpucolGpuDictionary *d)
+{
+	if (d != NULL)
+		d->users++;
+	return d;
 }
 
 void
 gpucol_gpu_dictionary_free(GpucolGpuDictionary *d)
 {
-	if (d == NULL)
+	if (d == NULL || --d->users > 0)
 		return;
 	while (d->blocks != NULL)
 	{

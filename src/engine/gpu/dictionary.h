@@ -15,7 +15,11 @@
 
 typedef struct GpucolGpuDictionary GpucolGpuDictionary;
 
+/* An empty one, of one user; NULL without memory. */
 extern GpucolGpuDictionary *gpucol_gpu_dictionary_create(void);
+
+/* One user more, and one less: the last frees it.  NULL is fine. */
+extern GpucolGpuDictionary *gpucol_gpu_dictionary_share(GpucolGpuDictionary *dictionary);
 extern void gpucol_gpu_dictionary_free(GpucolGpuDictionary *dictionary);
 
 /* Number of a string, given if it is new; false if there is no memory. */

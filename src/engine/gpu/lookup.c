@@ -9,7 +9,7 @@
  * device knows byte strings by number: a payload's are numbered by its table, a key's by
  * its own column, so that for such a key the table's number of each of these goes along.
  * A table may know a payload's string by several numbers: where the device is to tell
- * values apart by them, they are numbered anew.
+ * values apart by them, or to put them out in a table of its own, they are numbered anew.
  *
  *-------------------------------------------------------------------------
  */
@@ -19,6 +19,7 @@
 #include "engine/gpu/run.h"
 
 #define WIDE_DECIMALS	"decimals of a joined table that exceed 64 bits"
+#define MOST_KEPT		(UINT32_C(1) << 18)	/* strings of a table that are copied for another */
 
 static const GpucolProbe *
 probes_of(const GpucolGpuRun *run)
@@ -89,7 +90,7 @@ find_columns(GpucolGpuRun *run)
 	return true;
 }
 
-/* Does an aggregation tell the values of a register apart? */
+/* Does a program put the values of a register out as those of a table, or tell them apart? */
 static bool
 is_compared(const GpucolProgram *p, uint16_t reg)
 {
@@ -124,7 +125,7 @@ renumber_values(const GpucolLookupColumn *column, uint32_t nrows, const uint32_t
 	}
 }
 
-/* Number the entries of a column anew, unless they are distinct. */
+/* Number the entries of a column, and write its values anew unless its own numbers do. */
 static GpucolStatus
 number_column(GpucolGpuRun *run, GpucolGpuTable *table, int c)
 {
@@ -142,28 +143,23 @@ number_column(GpucolGpuRun *run, GpucolGpuTable *table, int c)
 										  &numbers[i]))
 			return GPUCOL_OUT_OF_MEMORY;
 	(void) gpucol_gpu_dictionary_strings(numbered->dictionary, &n);
-	if (n == column->nentries)
-	{
-		gpucol_gpu_dictionary_free(numbered->dictionary);
-		numbered->dictionary = NULL;
-	}
-	else
+	run->numbered_bytes += gpucol_gpu_dictionary_bytes(numbered->dictionary);
+	if (n < column->nentries)
 	{
 		numbered->values = malloc((size_t) table->view.nrows * (size_t) column->width + 1);
 		if (numbered->values == NULL)
 			return GPUCOL_OUT_OF_MEMORY;
 		renumber_values(column, table->view.nrows, numbers, numbered->values);
-		run->numbered_bytes += gpucol_gpu_dictionary_bytes(numbered->dictionary) +
-			(uint64_t) table->view.nrows * (uint64_t) column->width;
+		run->numbered_bytes += (uint64_t) table->view.nrows * (uint64_t) column->width;
 	}
 	free(numbers);
 	run->scratch = NULL;
 	return GPUCOL_OK;
 }
 
-/* Number the payload of byte strings that an aggregation tells apart. */
+/* Number the payload of byte strings that an aggregation tells apart, or that a table is to have. */
 static GpucolStatus
-number_payload(GpucolGpuRun *run)
+number_payload(GpucolGpuRun *run, const char **why)
 {
 	const GpucolProgram *p = run->program;
 	const GpucolInstr *in = GPUCOL_PROGRAM_ARRAY(p, const GpucolInstr, instrs);
@@ -174,16 +170,19 @@ number_payload(GpucolGpuRun *run)
 		const GpucolPayload *payload;
 		GpucolGpuTable *table;
 
-		if (p->kind != GPUCOL_PROGRAM_AGG || in[i].op != GPUCOL_OP_LOAD_S || in[i].aux < p->ncolumns ||
+		if (p->kind == GPUCOL_PROGRAM_SCAN || in[i].op != GPUCOL_OP_LOAD_S || in[i].aux < p->ncolumns ||
 			!is_compared(p, in[i].dst))
 			continue;
 		payload = &payloads_of(run)[in[i].aux - p->ncolumns];
 		table = &run->tables[probes_of(run)[payload->probe].table];
-		if (table->engine != &gpucol_engine_cuda && payload->column >= table->view.nkeys &&
-			table->numbered[payload->column].dictionary == NULL)
-			status = number_column(run, table, payload->column);
+		if (table->engine == &gpucol_engine_cuda || table->numbered[payload->column].dictionary != NULL ||
+			(p->kind == GPUCOL_PROGRAM_AGG && payload->column < table->view.nkeys))
+			continue;
+		if (p->kind == GPUCOL_PROGRAM_BUILD && table->view.columns[payload->column].nentries > MOST_KEPT)
+			return gpucol_gpu_refuse(why, GPUCOL_UNSUPPORTED, "a table with many texts of another");
+		status = number_column(run, table, payload->column);
 	}
-	return status;
+	return status == GPUCOL_OK ? status : gpucol_gpu_refuse(why, status, "out of memory");
 }
 
 GpucolStatus
@@ -221,7 +220,7 @@ gpucol_gpu_lookups_open(GpucolGpuRun *run, const GpucolRunOptions *options, cons
 			return gpucol_gpu_refuse(why, GPUCOL_UNSUPPORTED, "a join without its table");
 		else if (run->tables[probes[payloads[l].probe].table].view.columns[payloads[l].column].highs != NULL)
 			return gpucol_gpu_refuse(why, GPUCOL_UNSUPPORTED, WIDE_DECIMALS);
-	return find_columns(run) && number_payload(run) == GPUCOL_OK ? GPUCOL_OK :
+	return find_columns(run) ? number_payload(run, why) :
 		gpucol_gpu_refuse(why, GPUCOL_OUT_OF_MEMORY, "out of memory");
 }
 
@@ -242,23 +241,38 @@ gpucol_gpu_lookups_free(GpucolGpuRun *run)
 	}
 }
 
+/* The table of a payload column. */
+static const GpucolGpuTable *
+table_of(const GpucolGpuRun *run, const GpucolPayload *payload)
+{
+	return &run->tables[probes_of(run)[payload->probe].table];
+}
+
+GpucolGpuDictionary *
+gpucol_gpu_slot_dictionary(const GpucolGpuRun *run, int slot)
+{
+	const GpucolPayload *payload = &payloads_of(run)[slot - run->ncolumns];
+
+	if (slot < run->ncolumns)
+		return run->manifest->dictionaries[slot];
+	return table_of(run, payload)->engine == &gpucol_engine_cuda ?
+		gpucol_gpu_lookup_dictionary(table_of(run, payload)->lookup, payload->column) :
+		table_of(run, payload)->numbered[payload->column].dictionary;
+}
+
 const GpucolBytes *
 gpucol_gpu_slot_strings(const GpucolGpuRun *run, int slot, uint32_t *n)
 {
+	const GpucolGpuDictionary *dictionary = gpucol_gpu_slot_dictionary(run, slot);
 	const GpucolPayload *payload = &payloads_of(run)[slot - run->ncolumns];
-	const GpucolGpuTable *table;
 
 	*n = 0;
-	if (slot < run->ncolumns)
-		return run->manifest->dictionaries[slot] == NULL ? NULL :
-			gpucol_gpu_dictionary_strings(run->manifest->dictionaries[slot], n);
-	table = &run->tables[probes_of(run)[payload->probe].table];
-	if (table->numbered[payload->column].dictionary != NULL)
-		return gpucol_gpu_dictionary_strings(table->numbered[payload->column].dictionary, n);
-	if (table->engine == &gpucol_engine_cuda)
-		return gpucol_gpu_lookup_strings(table->lookup, payload->column, n);
-	*n = table->view.columns[payload->column].nentries;
-	return table->view.columns[payload->column].entries;
+	if (dictionary != NULL)
+		return gpucol_gpu_dictionary_strings(dictionary, n);
+	if (slot < run->ncolumns || table_of(run, payload)->engine == &gpucol_engine_cuda)
+		return NULL;
+	*n = table_of(run, payload)->view.columns[payload->column].nentries;
+	return table_of(run, payload)->view.columns[payload->column].entries;
 }
 
 /* ---- what is sent ---- */
@@ -341,7 +355,7 @@ send_description(GpucolGpuRun *run, uint32_t t)
 			.cls = (uint8_t) view->columns[c].cls,
 			.width = table->needed[c] ? (uint8_t) view->columns[c].width : 0,
 			.has_nulls = view->columns[c].nulls != NULL,
-			.reference = table->numbered[c].dictionary != NULL ? 0 : view->columns[c].reference
+			.reference = table->numbered[c].values != NULL ? 0 : view->columns[c].reference
 		};
 	sent = gpucol_wire_put(run->wire, GPUCOL_PUT_LOOKUP, t, 0, size, 0, message, size);
 	free(message);
@@ -372,7 +386,7 @@ send_data(GpucolGpuRun *run, uint32_t t)
 
 		if (!table->needed[c])
 			continue;
-		if (!put_array(run, t, total, &offset, table->numbered[c].dictionary != NULL ?
+		if (!put_array(run, t, total, &offset, table->numbered[c].values != NULL ?
 					   table->numbered[c].values : column->values,
 					   (uint64_t) view->nrows * (uint64_t) column->width) ||
 			(column->nulls != NULL && !put_array(run, t, total, &offset, column->nulls, view->nrows)))

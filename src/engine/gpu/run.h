@@ -58,11 +58,11 @@ typedef struct GpucolGpuTable
 	struct GpucolGpuNumbered *numbered; /* by column: where its entries are numbered anew */
 } GpucolGpuTable;
 
-/* A column of byte strings in which equal strings have one number; all NULL: it has. */
+/* A column of byte strings in which equal strings have one number; all NULL: nobody asked. */
 typedef struct GpucolGpuNumbered
 {
 	GpucolGpuDictionary *dictionary;
-	void	   *values;			/* as the column's, with reference 0 */
+	void	   *values;			/* as the column's, with reference 0; NULL: its numbers are right */
 } GpucolGpuNumbered;
 
 /* A run on the device: what the handle GpucolRun of engine/engine.h is here. */
@@ -190,6 +190,12 @@ extern void gpucol_gpu_lookups_free(GpucolGpuRun *run);
  */
 extern const GpucolBytes *gpucol_gpu_slot_strings(const GpucolGpuRun *run, int slot, uint32_t *n);
 
+/*
+ * The dictionary of a slot whose values a BUILD or an aggregation puts out: equal strings have one
+ * number.  NULL: there is none.
+ */
+extern GpucolGpuDictionary *gpucol_gpu_slot_dictionary(const GpucolGpuRun *run, int slot);
+
 /* Objects that gpucol_gpu_send_lookups will send: tables, and numbers of keys. */
 extern uint32_t gpucol_gpu_count_lookups(const GpucolGpuRun *run);
 extern GpucolStatus gpucol_gpu_send_lookups(GpucolGpuRun *run);
@@ -208,9 +214,9 @@ extern void gpucol_gpu_lookup_figures(const GpucolLookup *lookup, GpucolLookupFi
 extern void gpucol_gpu_lookup_view(const GpucolLookup *lookup, GpucolLookupView *out);
 extern void gpucol_gpu_lookup_free(GpucolLookup *lookup);
 
-/* Its number and connection; and the strings that a column's values are numbers of. */
+/* Its number and connection; and the dictionary that a column's values are numbers of, or NULL. */
 extern uint32_t gpucol_gpu_lookup_number(const GpucolLookup *lookup, uint64_t *serial);
-extern const GpucolBytes *gpucol_gpu_lookup_strings(const GpucolLookup *lookup, int column, uint32_t *n);
+extern GpucolGpuDictionary *gpucol_gpu_lookup_dictionary(const GpucolLookup *lookup, int column);
 
 /* ---- engine/gpu/send.c ---- */
 
