@@ -204,6 +204,7 @@ gpucol_gpu_run_free(GpucolGpuRun *run)
 	free(run->orders);
 	free(run->bytes);
 	free(run->remap);
+	free(run->codes);
 	free(run->scratch);
 	free(run->payload);
 	free(run->needed);

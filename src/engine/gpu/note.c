@@ -5,9 +5,9 @@
  *	  numbers for the byte strings of their dictionaries.
  *
  * Byte strings never travel: the device works with numbers that are given here
- * to the distinct entries of the dictionaries.  A column of bytes that some segment keeps
- * without a dictionary, or with one of more pages than may be mapped at a time, is left to
- * another engine, unless only its NULLs are asked for.
+ * to the distinct entries of the dictionaries, and to strings without one where they are
+ * few (raw.c).  Other columns of bytes, and those with a dictionary of more pages than may be
+ * mapped at a time, are left to another engine, unless only their NULLs are asked for.
  *
  *-------------------------------------------------------------------------
  */
@@ -113,6 +113,8 @@ gpucol_gpu_number_dictionary(GpucolGpuRun *run, const GpucolSegment *segment, in
 	*n = 0;
 	if (desc->flags & GPUCOL_CHUNK_ALL_NULL)
 		return GPUCOL_OK;
+	if (gpucol_gpu_raw_is(run, slot, desc))
+		return gpucol_gpu_raw_number(run, segment, slot, n);
 	if ((desc->coding != GPUCOL_CODING_DICT && desc->coding != GPUCOL_CODING_CONSTANT) ||
 		!may_map(run, desc))
 		return GPUCOL_UNSUPPORTED;
@@ -165,14 +167,17 @@ gpucol_gpu_note_segment(GpucolGpuRun *run, const GpucolSegment *segment)
 
 	for (int c = 0; c < run->program->ncolumns && status == GPUCOL_OK; c++)
 	{
-		chunks[c].attnum = table->attnums != NULL ? table->attnums[c] : columns[c].attnum;
-		chunks[c].identity = identity_of(segment->chunks[c], run->bytes[c] == GPUCOL_BYTES_NULLS);
-		chunks[c].nrows = device_rows(run, c, segment->chunks[c], segment->nrows);
-		if (run->bytes[c] != GPUCOL_BYTES_NUMBERS)
-			continue;
-		status = gpucol_gpu_number_dictionary(run, segment, c, &chunks[c].nentries);
+		GpucolChunkDesc desc = *segment->chunks[c];
+
+		if (run->bytes[c] == GPUCOL_BYTES_NUMBERS)
+			status = gpucol_gpu_number_dictionary(run, segment, c, &chunks[c].nentries);
 		if (status == GPUCOL_OK && chunks[c].nentries > 0)
 			chunks[c].remap = gpucol_gpu_manifest_identity(run->remap, chunks[c].nentries);
+		if (status == GPUCOL_OK && gpucol_gpu_raw_is(run, c, &desc))
+			gpucol_gpu_raw_describe(&desc, segment->nrows, chunks[c].nentries);
+		chunks[c].attnum = table->attnums != NULL ? table->attnums[c] : columns[c].attnum;
+		chunks[c].identity = identity_of(&desc, run->bytes[c] == GPUCOL_BYTES_NULLS);
+		chunks[c].nrows = device_rows(run, c, &desc, segment->nrows);
 	}
 	return status;
 }
@@ -222,6 +227,9 @@ gpucol_gpu_note_segments(GpucolGpuRun *run)
 		count_rows(run);
 		return GPUCOL_OK;
 	}
+	status = gpucol_gpu_raw_measure(run);
+	if (status != GPUCOL_OK)
+		return status;
 	run->manifest = gpucol_gpu_manifest_create(run->source, columns, p->ncolumns, run->bytes);
 	if (run->manifest == NULL)
 		return GPUCOL_OUT_OF_MEMORY;

@@ -5,6 +5,7 @@
  *
  *	engine/gpu/client.c	the engine: a run made, started, told about and freed
  *	engine/gpu/note.c		first pass over the source: segments, numbers of byte strings
+ *	engine/gpu/raw.c		byte strings without a dictionary
  *	engine/gpu/delta.c		delta rows
  *	engine/gpu/order.c		orders of byte strings
  *	engine/gpu/lookup.c	tables that probes look up
@@ -81,7 +82,8 @@ typedef struct GpucolGpuRun
 	const GpucolSegment *current;	/* the only one noted; NULL: all are */
 	uint32_t	number;			/* of the first segment noted, in the table */
 	uint32_t   *remap;			/* numbers of one dictionary's entries */
-	uint64_t	remap_bytes;
+	uint32_t   *codes;			/* of a chunk's rows, where they are made here */
+	uint64_t	remap_bytes;	/* of both */
 	void	   *scratch;		/* what a longjmp must not lose */
 	void	   *payload;
 	void	   *needed;
@@ -154,7 +156,7 @@ extern bool gpucol_gpu_run_fits(GpucolGpuRun *run, uint64_t more);
 
 /*
  * Find the segments noted, or note all that the source shows.  UNSUPPORTED where one has
- * a column of bytes without a dictionary.
+ * a column of bytes that can have no numbers.
  */
 extern GpucolStatus gpucol_gpu_note_segments(GpucolGpuRun *run);
 
@@ -170,6 +172,30 @@ extern GpucolStatus gpucol_gpu_number_dictionary(GpucolGpuRun *run, const Gpucol
 
 /* Words of a segment's bitmap of deleted rows. */
 extern size_t gpucol_gpu_bitmap_words(const GpucolSegment *segment);
+
+/* ---- engine/gpu/raw.c ---- */
+
+/* Is a chunk one of byte strings without a dictionary, of which the device is to have numbers? */
+extern bool gpucol_gpu_raw_is(const GpucolGpuRun *run, int slot, const GpucolChunkDesc *desc);
+
+/*
+ * Look whether all that the source shows of such chunks are few enough strings; UNSUPPORTED if
+ * not.  The source is at its first segment, before and after.
+ */
+extern GpucolStatus gpucol_gpu_raw_measure(GpucolGpuRun *run);
+
+/* Make the descriptor of such a chunk what the device is told: n distinct strings, by codes. */
+extern void gpucol_gpu_raw_describe(GpucolChunkDesc *desc, uint32_t nrows, uint32_t n);
+
+/*
+ * Number the strings of such a chunk: run->remap has the numbers of its *n distinct ones, and
+ * run->codes which of these each row has.
+ */
+extern GpucolStatus gpucol_gpu_raw_number(GpucolGpuRun *run, const GpucolSegment *segment, int slot, uint32_t *n);
+
+/* Send the codes of such a chunk, as gpucol_gpu_raw_describe says; *offset is where they go in the object. */
+extern GpucolStatus gpucol_gpu_raw_send(GpucolGpuRun *run, const GpucolSegment *segment, uint32_t number,
+										int slot, uint64_t total, uint64_t *offset);
 
 /* ---- engine/gpu/delta.c ---- */
 

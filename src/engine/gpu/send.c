@@ -53,10 +53,14 @@ send_chunk(GpucolGpuRun *run, const GpucolSegment *segment, uint32_t number, int
 	GpucolWireChunk head;
 	uint64_t	total = sizeof(head);
 	uint64_t	offset = sizeof(head);
+	bool		raw = gpucol_gpu_raw_is(run, slot, segment->chunks[slot]);
 	GpucolStatus status = GPUCOL_OK;
 
 	memset(&head, 0, sizeof(head));
 	head.desc = *segment->chunks[slot];
+	if (raw)
+		gpucol_gpu_raw_describe(&head.desc, segment->nrows,
+								run->manifest->chunks[(size_t) number * run->program->ncolumns + slot].nentries);
 	head.present = gpucol_gpu_chunk_streams(run->bytes[slot], &head.desc);
 	if (run->bytes[slot] == GPUCOL_BYTES_NULLS)
 	{
@@ -76,7 +80,9 @@ send_chunk(GpucolGpuRun *run, const GpucolSegment *segment, uint32_t number, int
 		return GPUCOL_DEVICE_LOST;
 	for (int k = 0; k < GPUCOL_STREAM_COUNT && status == GPUCOL_OK; k++)
 		if (head.present >> k & 1)
-			status = send_stream(run, segment, number, slot, k, total, &offset);
+			status = raw && k == GPUCOL_STREAM_CODES ?
+				gpucol_gpu_raw_send(run, segment, number, slot, total, &offset) :
+				send_stream(run, segment, number, slot, k, total, &offset);
 	return status;
 }
 
