@@ -8,7 +8,7 @@
 # is written to, and a worker that is killed and comes back. Last it measures a query over 1,
 # 2 and 4 shards. docs/scale-out.md explains the steps.
 #
-# Needs autoconf's and Citus's own requirements: libcurl, zstd, ICU and libxml2 with headers.
+# Debian's packages that Citus needs are installed with apt-get where they are missing.
 
 . "$(dirname "$0")/common.sh"
 find_postgres || die "run tools/setup.sh first"
@@ -20,6 +20,8 @@ LOGS=$HOME_DIR/logs
 COPY=$HOME_DIR/installation
 TESTS=$HOME_DIR/tests
 WORKERS="worker1 worker2"
+# Headers that Citus needs, and those that PostgreSQL's own want.
+PACKAGES="libcurl4-openssl-dev libzstd-dev liblz4-dev libicu-dev libxml2-dev libssl-dev libkrb5-dev"
 passed=0 failed=0
 
 # ---- building ----
@@ -56,6 +58,8 @@ build()
 	say "building Citus and gpucol (logs in $LOGS)"
 	rm -rf "$HOME_DIR"
 	mkdir -p "$LOGS"
+	# shellcheck disable=SC2086
+	! command -v apt-get >/dev/null || need_packages "$LOGS/apt" $PACKAGES
 	copy_installation
 	cp -r "$SOURCE" "$HOME_DIR/source"
 	mend_source "$HOME_DIR/source"

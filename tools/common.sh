@@ -96,6 +96,22 @@ cuda_arch()
 	fi
 }
 
+# need_packages LOG PACKAGE…: install with apt-get those of Debian's packages that are missing.
+need_packages()
+{
+	local log=$1 package missing=()
+
+	shift
+	for package; do
+		dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null | grep -qx installed || missing+=("$package")
+	done
+	[ ${#missing[@]} -gt 0 ] || return 0
+	say "installing with apt-get: ${missing[*]}"
+	{ as_root apt-get -q update &&
+		as_root env DEBIAN_FRONTEND=noninteractive apt-get -q -y --no-install-recommends install "${missing[@]}"; } \
+		>"$log" 2>&1 || die "apt-get could not install them; see $log"
+}
+
 # copy_tests FOLDER: the tests, where the server's user can read and run them.
 copy_tests()
 {

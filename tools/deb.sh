@@ -12,21 +12,6 @@ OUT=$ROOT/build/deb
 TREE=$OUT/gpucol
 TOOLS="debhelper fakeroot lintian postgresql-server-dev-all liblz4-dev"
 
-install_tools()
-{
-	local package missing=()
-
-	# the build asks for packages, not for what is in them
-	for package in $TOOLS; do
-		dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null | grep -qx installed || missing+=("$package")
-	done
-	[ ${#missing[@]} -gt 0 ] || return 0
-	say "installing with apt-get: ${missing[*]}"
-	{ as_root apt-get -q update &&
-		as_root env DEBIAN_FRONTEND=noninteractive apt-get -q -y --no-install-recommends install "${missing[@]}"; } \
-		>"$OUT/apt.log" 2>&1 || die "apt-get could not install them; see $OUT/apt.log"
-}
-
 # The majors to build for.
 majors()
 {
@@ -69,7 +54,8 @@ build_packages()
 }
 
 mkdir -p "$OUT"
-install_tools
+# the build asks for packages, not for what is in them
+need_packages "$OUT/apt.log" $TOOLS
 rm -f "$OUT"/*.deb "$OUT"/*.buildinfo "$OUT"/*.changes
 copy_tree
 build_packages
