@@ -128,6 +128,20 @@ def query_row(query, threads, duck):
             + (f"{other:.1f} | {other / gpucol:.1f} |" if other else " | |"))
 
 
+def processor_ms(run):
+    """Milliseconds of processor time of the sessions that a function opens and closes, by what the server's first process knows."""
+    def spent():
+        with open(f"/proc/{server}/stat", encoding="utf-8") as file:
+            return sum(int(n) for n in file.read().rsplit(")", 1)[1].split()[13:15])
+
+    server = psql("SELECT split_part(pg_read_file('postmaster.pid'), E'\\n', 1)").strip()
+    time.sleep(0.2)             # the session that told it has to end, too
+    before = spent()
+    run()
+    time.sleep(0.2)
+    return (spent() - before) * 1000 / os.sysconf("SC_CLK_TCK")
+
+
 def measure_load():
     """COPY, INSERT ... SELECT and size of the flights table."""
     directory = os.path.dirname(os.environ["PGHOST"])
@@ -149,8 +163,10 @@ def measure_load():
                 psql("DROP TABLE IF EXISTS target; DROP TABLE IF EXISTS source;"
                      "CREATE TABLE source AS SELECT f.* FROM generate_series(1, 10), flights f; CHECKPOINT;")
                 psql(create, name="target", am=method)
-                out = psql(f"\\timing on\n{statement};")
-                times.setdefault((what, method), []).append(float(re.search(r"Time: ([0-9.]+)", out).group(1)))
+                out = []
+                busy = processor_ms(lambda: out.append(psql(f"\\timing on\n{statement};")))
+                times.setdefault((what, method), []).append(float(re.search(r"Time: ([0-9.]+)", out[0]).group(1)))
+                times.setdefault((what + ", processor time", method), []).append(busy)
     psql(create, name="packed", am="gpucol")
     psql("INSERT INTO packed SELECT * FROM flights; VACUUM flights; VACUUM packed")
     say()
@@ -158,7 +174,7 @@ def measure_load():
     say()
     say("| | heap | gpucol | heap/gpucol |")
     say("|---|--:|--:|--:|")
-    for what in ("COPY FROM, text", "INSERT ... SELECT"):
+    for what in ("COPY FROM, text", "INSERT ... SELECT", "COPY FROM, text, processor time", "INSERT ... SELECT, processor time"):
         heap, gpucol = (statistics.median(times[(what, m)]) for m in ("heap", "gpucol"))
         say(f"| {what} | {heap:,.0f} | {gpucol:,.0f} | {heap / gpucol:.2f} |")
     sizes = psql("SELECT pg_total_relation_size('flights'), pg_total_relation_size('packed')")
@@ -167,10 +183,12 @@ def measure_load():
 
 
 def pgbench_rate(database):
-    """Transactions a second of pgbench's default script, two clients."""
-    out = subprocess.run(["pgbench", "-n", "-c", "2", "-T", str(SECONDS), database],
-                         capture_output=True, text=True, check=True).stdout
-    return float(re.search(r"tps = ([0-9.]+)", out).group(1))
+    """Transactions a second of pgbench's default script, two clients, and milliseconds of processor time of each."""
+    out = []
+    busy = processor_ms(lambda: out.append(subprocess.run(["pgbench", "-n", "-c", "2", "-T", str(SECONDS), database],
+                                                          capture_output=True, text=True, check=True).stdout))
+    return (float(re.search(r"tps = ([0-9.]+)", out[0]).group(1)),
+            busy / int(re.search(r"actually processed: ([0-9]+)", out[0]).group(1)))
 
 
 def measure_pgbench():
@@ -185,10 +203,12 @@ def measure_pgbench():
     for _ in range(6):
         for method in rates:
             rates[method].append(pgbench_rate(f"bench_{method}"))
-    heap, gpucol = (statistics.median(rates[m]) for m in ("heap", "gpucol"))
+    heap, gpucol = (statistics.median(rate for rate, _ in rates[m]) for m in ("heap", "gpucol"))
+    heap_busy, gpucol_busy = (statistics.median(busy for _, busy in rates[m]) for m in ("heap", "gpucol"))
     say()
     say(f"pgbench, default script, scale 20, 2 clients, synchronous_commit off, {SECONDS} s runs in turn: "
-        f"heap {heap:,.0f}, gpucol {gpucol:,.0f} transactions/s, ratio {gpucol / heap:.2f} (expected 0.90)")
+        f"heap {heap:,.0f}, gpucol {gpucol:,.0f} transactions/s, ratio {gpucol / heap:.2f} (expected 0.90); "
+        f"processor time of a transaction: heap {heap_busy:.3f}, gpucol {gpucol_busy:.3f} ms, ratio {heap_busy / gpucol_busy:.2f}")
 
 
 psql("CREATE EXTENSION IF NOT EXISTS gpucol")
