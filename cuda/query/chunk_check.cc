@@ -65,6 +65,9 @@ gpucol_chunk_check_head(const GpucolWireChunk &head, uint32_t nrows, uint64_t to
 
 	if (gpucol_decode_check_coding(&d, nrows) != GPUCOL_OK)
 		return "descriptor of a chunk";
+	/* elements of arrays never travel */
+	if (d.coding == GPUCOL_CODING_ARRAY)
+		return "coding of a chunk";
 	if (d.flags & GPUCOL_CHUNK_HAS_ZONE ? d.zone.min > d.zone.max : head.present >> GPUCOL_STREAM_ZONES & 1)
 		return "zone of a chunk";
 	needed = needed_streams(d);

@@ -133,6 +133,17 @@ count_nulls(const uint32_t *nulls, uint32_t nrows)
 	return count;
 }
 
+/* Have the segment be of a version that has the coding. */
+static void
+require_version(GpucolImage *image, uint8_t coding)
+{
+	uint16_t	version = coding == GPUCOL_CODING_ARRAY ? GPUCOL_FORMAT_ARRAYS :
+		coding == GPUCOL_CODING_NUMERIC ? GPUCOL_FORMAT_NUMERICS : GPUCOL_FORMAT_VERSION;
+
+	if (image_header(image)->version < version)
+		image_header(image)->version = version;
+}
+
 GpucolStatus
 gpucol_encode_column(GpucolImage *image, int slot, const GpucolEncodeColumn *column)
 {
@@ -161,8 +172,7 @@ gpucol_encode_column(GpucolImage *image, int slot, const GpucolEncodeColumn *col
 			b.desc.flags |= GPUCOL_CHUNK_HAS_NULLS;
 		status = column->kind == GPUCOL_KIND_BYTES ?
 			gpucol_chunk_encode_bytes(&b) : gpucol_chunk_encode_values(&b);
-		if (b.desc.coding == GPUCOL_CODING_NUMERIC)
-			image_header(image)->version = GPUCOL_FORMAT_NUMERICS;
+		require_version(image, b.desc.coding);
 	}
 	image->pieces[slot + 1] = b.piece;	/* also after an error: freed there */
 	if (status == GPUCOL_OK)

@@ -48,6 +48,8 @@ typedef struct GpucolEncodeColumn
 	const char *data;			/* ... or values one after another, not fit for */
 	const uint64_t *ends;		/* a dictionary, and where each row's ends */
 	bool		numerics;		/* in numeric's format */
+	uint32_t	item_type;		/* arrays of this type, or 0: they are none; */
+	uint8_t		item_bytes;		/* of an element: 1, 2, 4, 8; or 0: a text */
 	const uint32_t *nulls;		/* bit set = NULL, whole words; NULL = none */
 	uint64_t	raw_bytes;		/* what heap would store, for reports */
 } GpucolEncodeColumn;

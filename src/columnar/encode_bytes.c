@@ -11,7 +11,7 @@
  * by every engine.  All else is RAW: packed lengths, an offset a vector, and the bytes,
  * which LZ4 compresses a vector at a time where a sample says that it saves an
  * eighth.  Numerics of more distinct values than a dictionary of numbers may have are mantissas
- * instead, where they can be (encode_numeric.c).
+ * instead, where they can be (encode_numeric.c), and arrays lengths and elements (encode_array.c).
  *
  *-------------------------------------------------------------------------
  */
@@ -24,19 +24,11 @@
 #define SAMPLE_VECTORS 8
 #define SAMPLE_ROWS 4096
 
-/* numerics of more distinct values are mantissas rather than entries */
-#define MAX_NUMERIC_DICT 65536
+/* numerics of more distinct values are mantissas rather than entries, arrays lengths and elements */
+#define MAX_FORMED_DICT 65536
 
 /* a block of more bytes than this is stored plain: readers hold it whole */
 #define MAX_LZ4_BLOCK (64 * 1024 * 1024)
-
-/* A distinct value. */
-typedef struct Entry
-{
-	uint64_t	prefix;			/* first eight bytes, big-endian, zero-padded */
-	GpucolBytes value;
-	uint32_t	code;			/* provisional */
-} Entry;
 
 static uint64_t
 prefix_of(GpucolBytes value)
@@ -51,8 +43,8 @@ prefix_of(GpucolBytes value)
 static int
 compare_entries(const void *a, const void *b)
 {
-	const Entry *x = a;
-	const Entry *y = b;
+	const GpucolDictEntry *x = a;
+	const GpucolDictEntry *y = b;
 	size_t		len = x->value.len < y->value.len ? x->value.len : y->value.len;
 	int			c;
 
@@ -97,20 +89,29 @@ dict_build(const GpucolChunkBuilder *b, GpucolDict *dict, uint32_t *codes)
 	return gpucol_dict_pays(dict) ? GPUCOL_OK : GPUCOL_END;
 }
 
-/* Sort the distinct values; rank[] becomes the final code of a provisional one. */
-static void
-dict_sort(const GpucolDict *dict, Entry *entries, uint32_t *rank)
+/*
+ * The distinct values sorted; rank[] becomes the final code of a provisional one.  Both are the caller's to free,
+ * also after an error.
+ */
+GpucolStatus
+gpucol_chunk_sort_entries(const GpucolChunkBuilder *b, const GpucolDict *dict, GpucolDictEntry **entries,
+						  uint32_t **rank)
 {
+	*entries = gpucol_chunk_alloc(b, dict->n * sizeof(GpucolDictEntry));
+	*rank = gpucol_chunk_alloc(b, dict->n * sizeof(uint32_t));
+	if (*entries == NULL || *rank == NULL)
+		return GPUCOL_OUT_OF_MEMORY;
 	for (uint32_t i = 0; i < dict->n; i++)
-		entries[i] = (Entry) {prefix_of(dict->values[i]), dict->values[i], i};
-	qsort(entries, dict->n, sizeof(Entry), compare_entries);
+		(*entries)[i] = (GpucolDictEntry) {prefix_of(dict->values[i]), dict->values[i], i};
+	qsort(*entries, dict->n, sizeof(GpucolDictEntry), compare_entries);
 	for (uint32_t i = 0; i < dict->n; i++)
-		rank[entries[i].code] = i;
+		(*rank)[(*entries)[i].code] = i;
+	return GPUCOL_OK;
 }
 
 /* Offsets and bytes of the sorted entries. */
-static void
-write_entries(const GpucolChunkBuilder *b, const Entry *entries, uint32_t n)
+void
+gpucol_chunk_write_entries(const GpucolChunkBuilder *b, const GpucolDictEntry *entries, uint32_t n)
 {
 	uint64_t   *offsets = gpucol_chunk_stream(b, GPUCOL_STREAM_DICT);
 	char	   *data = gpucol_chunk_stream(b, GPUCOL_STREAM_DATA);
@@ -151,13 +152,12 @@ static GpucolStatus
 encode_dict(GpucolChunkBuilder *b, const GpucolDict *dict, const uint32_t *codes)
 {
 	uint64_t	sizes[GPUCOL_STREAM_COUNT] = {0};
-	Entry	   *entries = gpucol_chunk_alloc(b, dict->n * sizeof(Entry));
-	uint32_t   *rank = gpucol_chunk_alloc(b, dict->n * sizeof(uint32_t));
-	GpucolStatus status = GPUCOL_OUT_OF_MEMORY;
+	GpucolDictEntry *entries = NULL;
+	uint32_t   *rank = NULL;
+	GpucolStatus status = gpucol_chunk_sort_entries(b, dict, &entries, &rank);
 
-	if (entries != NULL && rank != NULL)
+	if (status == GPUCOL_OK)
 	{
-		dict_sort(dict, entries, rank);
 		b->desc.coding = dict->n == 1 ? GPUCOL_CODING_CONSTANT : GPUCOL_CODING_DICT;
 		b->desc.width = (uint8_t) gpucol_bitpack_width(dict->n - 1);
 		b->desc.ndict = dict->n;
@@ -169,7 +169,7 @@ encode_dict(GpucolChunkBuilder *b, const GpucolDict *dict, const uint32_t *codes
 	}
 	if (status == GPUCOL_OK)
 	{
-		write_entries(b, entries, dict->n);
+		gpucol_chunk_write_entries(b, entries, dict->n);
 		write_codes(b, codes, rank);
 	}
 	gpucol_chunk_free(b, entries);
@@ -268,14 +268,14 @@ store_block(const GpucolChunkBuilder *b, uint32_t v, const uint32_t *lengths,
 	return size;
 }
 
-/* Would LZ4 save an eighth of some vectors spread over the chunk? */
-static bool
-lz4_pays(const GpucolChunkBuilder *b, char *plain, char *out)
+/* What LZ4 makes of some vectors spread over the chunk: their bytes before and after. */
+static void
+sample_lz4(const GpucolChunkBuilder *b, char *plain, char *out, uint64_t *before, uint64_t *after)
 {
 	uint32_t	step = b->nvectors / SAMPLE_VECTORS + 1;
-	uint64_t	before = 0;
-	uint64_t	after = 0;
 	uint32_t	lengths[N];
+
+	*before = *after = 0;
 
 	for (uint32_t v = 0; v < b->nvectors; v += step)
 	{
@@ -283,10 +283,43 @@ lz4_pays(const GpucolChunkBuilder *b, char *plain, char *out)
 
 		if (size > MAX_LZ4_BLOCK)
 			continue;
-		before += size;
-		after += store_block(b, v, lengths, size, plain, out);
+		*before += size;
+		*after += store_block(b, v, lengths, size, plain, out);
 	}
+}
+
+/* Would it save an eighth of them? */
+static bool
+lz4_pays(const GpucolChunkBuilder *b, char *plain, char *out)
+{
+	uint64_t	before;
+	uint64_t	after;
+
+	sample_lz4(b, plain, out, &before, &after);
 	return after < before - before / 8;
+}
+
+GpucolStatus
+gpucol_chunk_estimate_raw(const GpucolChunkBuilder *b, uint64_t *bytes)
+{
+	Sizes		sizes = measure(b);
+	size_t		room = block_room(sizes.block);
+	char	   *plain = gpucol_chunk_alloc(b, room);
+	char	   *out = gpucol_chunk_alloc(b, room);
+	uint64_t	before;
+	uint64_t	after;
+	bool		made = plain != NULL && out != NULL;
+
+	*bytes = sizes.bytes;
+	if (made)
+	{
+		sample_lz4(b, plain, out, &before, &after);
+		if (before > 0)
+			*bytes = (uint64_t) ((double) sizes.bytes * (double) after / (double) before);
+	}
+	gpucol_chunk_free(b, plain);
+	gpucol_chunk_free(b, out);
+	return made ? GPUCOL_OK : GPUCOL_OUT_OF_MEMORY;
 }
 
 /* Lay out and fill the streams; data holds `bytes` stored bytes already. */
@@ -454,6 +487,15 @@ repeats_at_a_distance(const GpucolChunkBuilder *b)
 	return repeats;
 }
 
+/* The codings of values of a known form: numerics and arrays; GPUCOL_END if they are not, or none fits. */
+static GpucolStatus
+encode_formed(GpucolChunkBuilder *b)
+{
+	if (b->column->numerics)
+		return gpucol_chunk_encode_numerics(b);
+	return b->column->item_type != 0 ? gpucol_chunk_encode_arrays(b) : GPUCOL_END;
+}
+
 GpucolStatus
 gpucol_chunk_encode_bytes(GpucolChunkBuilder *b)
 {
@@ -461,8 +503,8 @@ gpucol_chunk_encode_bytes(GpucolChunkBuilder *b)
 	bool		coded = column->dict != NULL && gpucol_dict_pays(column->dict);
 	GpucolStatus status = GPUCOL_END;
 
-	if (column->numerics && (coded ? column->dict->n > MAX_NUMERIC_DICT : column->dict != NULL || column->ends != NULL))
-		status = gpucol_chunk_encode_numerics(b);
+	if (coded ? column->dict->n > MAX_FORMED_DICT : column->dict != NULL || column->ends != NULL)
+		status = encode_formed(b);
 	if (status != GPUCOL_END)
 		return status;
 	if (coded)

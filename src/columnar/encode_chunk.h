@@ -25,6 +25,14 @@ typedef struct GpucolChunkBuilder
 	GpucolImagePiece piece;		/* set by gpucol_chunk_layout */
 } GpucolChunkBuilder;
 
+/* A distinct value of a dictionary. */
+typedef struct GpucolDictEntry
+{
+	uint64_t	prefix;			/* first eight bytes, big-endian, zero-padded */
+	GpucolBytes value;
+	uint32_t	code;			/* provisional */
+} GpucolDictEntry;
+
 /* Allocate working memory; NULL if there is none. */
 static inline void *
 gpucol_chunk_alloc(const GpucolChunkBuilder *b, size_t size)
@@ -101,5 +109,16 @@ extern GpucolStatus gpucol_chunk_encode_bytes(GpucolChunkBuilder *b);
 
 /* The same of numerics as packed mantissas; GPUCOL_END if some value has none. */
 extern GpucolStatus gpucol_chunk_encode_numerics(GpucolChunkBuilder *b);
+
+/* The same of arrays as lengths and elements; GPUCOL_END if some array is not of that form, or they are no smaller. */
+extern GpucolStatus gpucol_chunk_encode_arrays(GpucolChunkBuilder *b);
+
+/* encode_bytes.c: write the entries of a dictionary into DICT and DATA; rank[] becomes the final code of a provisional one. */
+extern GpucolStatus gpucol_chunk_sort_entries(const GpucolChunkBuilder *b, const GpucolDict *dict, GpucolDictEntry **entries,
+											  uint32_t **rank);
+extern void gpucol_chunk_write_entries(const GpucolChunkBuilder *b, const GpucolDictEntry *entries, uint32_t n);
+
+/* encode_bytes.c: bytes that the values take as RAW ones, by a sample. */
+extern GpucolStatus gpucol_chunk_estimate_raw(const GpucolChunkBuilder *b, uint64_t *bytes);
 
 #endif							/* GPUCOL_COLUMNAR_ENCODE_CHUNK_H */

@@ -97,6 +97,8 @@ coding_name(const GpucolChunkDesc *desc)
 			return "stepped frame of reference";
 		case GPUCOL_CODING_NUMERIC:
 			return "scaled numeric";
+		case GPUCOL_CODING_ARRAY:
+			return desc->item_bytes == 0 ? "lengths and dictionary" : "lengths and elements";
 		case GPUCOL_CODING_NONE:
 			break;
 	}

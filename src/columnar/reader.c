@@ -257,10 +257,10 @@ stream_is_whole(const GpucolChunkDesc *desc, GpucolStreamKind stream)
 	switch (stream)
 	{
 		case GPUCOL_STREAM_DICT:
-		case GPUCOL_STREAM_RUN_ENDS:
 			return true;
+		case GPUCOL_STREAM_RUN_ENDS:
 		case GPUCOL_STREAM_DATA:
-			return desc->coding != GPUCOL_CODING_RAW;
+			return !gpucol_decode_has_blocks(desc) || gpucol_decode_block_stream(desc) != stream;
 		case GPUCOL_STREAM_CODES:
 			return desc->coding == GPUCOL_CODING_RLE;
 		default:
@@ -308,19 +308,16 @@ map_column(GpucolReader *reader, ReaderColumn *column, uint32 v)
 		return;
 	if (!stream_is_whole(desc, GPUCOL_STREAM_CODES))
 		map_vector(reader, column, GPUCOL_STREAM_CODES, v);
-	if (desc->coding == GPUCOL_CODING_RAW && desc->kind == GPUCOL_KIND_BYTES)
+	if (gpucol_decode_has_blocks(desc))
 	{
-		uint64		start;
-		uint64		end;
+		uint32_t	row;
+		uint32_t	nrows;
 
 		map_vector(reader, column, GPUCOL_STREAM_OFFSETS, v);
 		check_decoded(reader, column,
-					  gpucol_decode_block(&column->decoder, v, &start, &end));
-		if (end > start)
-			map_stream(reader, column, GPUCOL_STREAM_DATA,
-					   (uint32) (start / GPUCOL_ROW_BYTES),
-					   (uint32) ((end - 1) / GPUCOL_ROW_BYTES -
-								 start / GPUCOL_ROW_BYTES + 1));
+					  gpucol_decode_block_rows(&column->decoder, v, &row, &nrows));
+		if (nrows > 0)
+			map_stream(reader, column, gpucol_decode_block_stream(desc), row, nrows);
 	}
 }
 

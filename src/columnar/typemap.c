@@ -144,6 +144,24 @@ type_is_bytewise_equal(Oid type_oid, int32 typmod, Oid collation)
 	}
 }
 
+/* Elements of an array type that lie on multiples of their width, or of four bytes with a header. */
+static void
+find_items(GpucolTypeMap *map)
+{
+	Oid			item_type = get_element_type(map->type_oid);
+	int16		len;
+	bool		byval;
+	char		align;
+
+	if (!OidIsValid(item_type))
+		return;
+	get_typlenbyvalalign(item_type, &len, &byval, &align);
+	if (len == -1 ? align != TYPALIGN_INT : len != 1 && len != 2 && len != 4 && len != 8)
+		return;
+	map->item_type = item_type;
+	map->item_bytes = len > 0 ? (uint8) len : 0;
+}
+
 void
 gpucol_typemap_init(GpucolTypeMap *map, Oid type_oid, int32 typmod,
 					Oid collation)
@@ -153,9 +171,10 @@ gpucol_typemap_init(GpucolTypeMap *map, Oid type_oid, int32 typmod,
 	get_typlenbyvalalign(map->type_oid, &map->typlen, &map->typbyval,
 						 &map->typalign);
 	map->kind = kind_of_type(map, typmod);
-	if (map->kind == GPUCOL_KIND_BYTES)
-		map->bytewise_equal = type_is_bytewise_equal(map->type_oid, typmod,
-													 collation);
+	if (map->kind != GPUCOL_KIND_BYTES)
+		return;
+	map->bytewise_equal = type_is_bytewise_equal(map->type_oid, typmod, collation);
+	find_items(map);
 }
 
 /*

@@ -26,6 +26,8 @@ typedef struct GpucolTypeMap
 	int16		typlen;
 	bool		typbyval;
 	char		typalign;
+	Oid			item_type;		/* arrays: of their elements, where the format has lengths and elements; */
+	uint8		item_bytes;		/* how long one is; 0: it says so itself */
 	bool		bytewise_equal; /* BYTES: equal values have equal bytes, and the
 								 * default equality is that (text with a
 								 * deterministic collation, bytea, uuid, ...) */

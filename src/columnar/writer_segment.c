@@ -108,6 +108,8 @@ encode_column(GpucolWriter *writer, Relation table, GpucolImage *image, int slot
 		.attnum = column->attnum,
 		.type_oid = column->map.type_oid,
 		.numerics = column->map.type_oid == NUMERICOID,
+		.item_type = column->map.item_type,
+		.item_bytes = column->map.item_bytes,
 		.nulls = column->any_null ? column->nulls : NULL,
 		.raw_bytes = column->raw_bytes
 	};

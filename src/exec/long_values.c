@@ -12,6 +12,7 @@
 #include "postgres.h"
 
 #include "exec/long_values.h"
+#include "kernel/array_code.h"
 #include "lower/harmless.h"
 
 /* Lengths of so many bits are below GPUCOL_HARMLESS_BYTES. */
@@ -19,11 +20,15 @@
 
 StaticAssertDecl((Size) 1 << SHORT_BITS <= GPUCOL_HARMLESS_BYTES, "these lengths are short");
 
-/* Codes of raw bytes are lengths; mantissas have no bytes. */
+StaticAssertDecl(GPUCOL_ARRAY_VECTOR_BYTES <= GPUCOL_HARMLESS_BYTES, "arrays that are kept as elements are short");
+
+/* Codes of raw bytes are lengths; mantissas have no bytes, and arrays of elements no more than a vector may have. */
 static bool
 chunk_has_none(const GpucolChunkDesc *chunk)
 {
 	if (chunk->kind != GPUCOL_KIND_BYTES || (chunk->flags & GPUCOL_CHUNK_ALL_NULL))
+		return true;
+	if (chunk->coding == GPUCOL_CODING_ARRAY)
 		return true;
 	return chunk->coding == GPUCOL_CODING_RAW ? chunk->width <= SHORT_BITS :
 		chunk->data_bytes <= GPUCOL_HARMLESS_BYTES;

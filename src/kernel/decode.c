@@ -13,6 +13,7 @@
 
 #include <lz4.h>
 
+#include "kernel/array_code.h"
 #include "kernel/decode_stream.h"
 #include "kernel/float_order.h"
 #include "kernel/numeric_code.h"
@@ -109,7 +110,8 @@ gpucol_decode_extent(const GpucolChunkDesc *desc, GpucolStreamKind stream,
 			end = ((uint64_t) v + n) / (GPUCOL_ROW_BYTES / 8) + 1;
 			break;
 		case GPUCOL_STREAM_DATA:
-			if (desc->coding == GPUCOL_CODING_RAW)
+		case GPUCOL_STREAM_ITEMS:
+			if (gpucol_decode_has_blocks(desc) && gpucol_decode_block_stream(desc) == stream)
 				end = 0;
 			break;
 		default:
@@ -470,10 +472,33 @@ gpucol_decode_block(const GpucolDecoder *dec, uint32_t v, uint64_t *start,
 	status = gpucol_stream_copy(dec, GPUCOL_STREAM_OFFSETS, (uint64_t) v * 8, 16, pair);
 	if (status != GPUCOL_OK)
 		return status;
-	if (pair[0] > pair[1] || pair[1] > dec->desc->data_bytes)
+	if (pair[0] > pair[1] ||
+		pair[1] > (dec->desc->coding == GPUCOL_CODING_ARRAY ? dec->desc->nitems : dec->desc->data_bytes))
 		return GPUCOL_CORRUPT;
 	*start = pair[0];
 	*end = pair[1];
+	return GPUCOL_OK;
+}
+
+GpucolStatus
+gpucol_decode_block_rows(const GpucolDecoder *dec, uint32_t v, uint32_t *row, uint32_t *nrows)
+{
+	uint64_t	start;
+	uint64_t	end;
+	uint64_t	rows = 1;
+	uint64_t	values = GPUCOL_ROW_BYTES;
+	GpucolStatus status = gpucol_decode_block(dec, v, &start, &end);
+
+	*row = *nrows = 0;
+	if (status != GPUCOL_OK || start == end)
+		return status;
+	if (dec->desc->coding == GPUCOL_CODING_ARRAY)
+	{
+		rows = (uint64_t) gpucol_array_code_rows(dec->desc);
+		values = N;
+	}
+	*row = (uint32_t) (start / values * rows);
+	*nrows = (uint32_t) (((end - 1) / values + 1) * rows) - *row;
 	return GPUCOL_OK;
 }
 
@@ -658,6 +683,9 @@ gpucol_decode_bytes(GpucolDecoder *dec, uint32_t v, GpucolBytes out[N])
 			break;
 		case GPUCOL_CODING_NUMERIC:
 			status = decode_numerics(dec, v, out);
+			break;
+		case GPUCOL_CODING_ARRAY:
+			status = gpucol_decode_arrays(dec, v, out);
 			break;
 		default:
 			status = decode_raw_bytes(dec, v, out);

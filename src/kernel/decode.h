@@ -13,7 +13,8 @@
  *	  once per load		dictionaries: offsets monotone and inside DATA, entries
  *						ascending and distinct; run ends ascending, last = nrows
  *	  once per vector	dictionary codes below ndict; block offsets and lengths of
- *						RAW bytes against each other; what LZ4 yields
+ *						RAW bytes against each other; what LZ4 yields; numbers of
+						elements against each other, and their codes
  *
  * Every access to a window is checked against the window, so a stream that the
  * caller has not mapped is GPUCOL_CORRUPT too.  Codes of FOR need no check: any
@@ -21,7 +22,7 @@
  * checks are the page checksum's to find.
  *
  * Memory.  A decoder owns at most: its loaded dictionary or run arrays, and two
- * buffers as large as the largest block of RAW bytes decoded so far.  All comes
+ * buffers as large as the largest block of RAW bytes or arrays decoded so far.  All comes
  * from its GpucolMemory, and gpucol_decode_free gives it back.
  *
  * A decoder serves one thread.  Freestanding C: no PostgreSQL.
@@ -53,7 +54,7 @@ typedef struct GpucolDecoder
 	void	   *loaded;
 	char	   *block;			/* bytes of RAW values */
 	size_t		block_size;
-	char	   *packed;			/* an LZ4 block cut by a page boundary */
+	char	   *packed;			/* an LZ4 block cut by a page boundary; elements */
 	size_t		packed_size;
 	uint32_t	block_vector;	/* vector whose LZ4 block is in `block` */
 } GpucolDecoder;
@@ -76,7 +77,7 @@ extern GpucolStatus gpucol_decode_check_coding(const GpucolChunkDesc *desc, uint
  * Word rows of a stream that vectors v .. v + n - 1 need, relative to the
  * stream's start, for the `map` of a source.  Streams that are read as a whole
  * (dictionaries, run ends and codes of RLE) give their whole extent; DATA of
- * RAW bytes needs offsets from gpucol_decode_block first and gives nothing here.
+ * RAW bytes and ITEMS are gpucol_decode_block_rows' and give nothing here.
  */
 extern void gpucol_decode_extent(const GpucolChunkDesc *desc,
 								 GpucolStreamKind stream, uint32_t v, uint32_t n,
@@ -134,12 +135,35 @@ extern GpucolStatus gpucol_decode_codes(const GpucolDecoder *dec, uint32_t v,
 extern GpucolStatus gpucol_decode_bytes(GpucolDecoder *dec, uint32_t v,
 										GpucolBytes out[GPUCOL_VECTOR_VALUES]);
 
+/*
+ * Elements of arrays of vector v (ARRAY of a fixed width), none of them formed: row i has lengths[i]
+ * of the *values from the place on that the lengths before it add up to.  Lengths of rows that are
+ * NULL or do not exist are 0.  *nulls: a byte for each element, set = NULL; or NULL, as none is.
+ * They live in a buffer that the next call on this decoder overwrites.
+ */
+extern GpucolStatus gpucol_decode_items(GpucolDecoder *dec, uint32_t v, uint32_t lengths[GPUCOL_VECTOR_VALUES],
+										const int64_t **values, const uint8_t **nulls);
+
 /* Take the block that the values of the last vector lie in; the next one gets another. */
 extern char *gpucol_decode_take_block(GpucolDecoder *dec);
 
-/* Start and end in DATA of vector v's block of RAW bytes (OFFSETS mapped). */
-extern GpucolStatus gpucol_decode_block(const GpucolDecoder *dec, uint32_t v,
-										uint64_t *start, uint64_t *end);
+/* Does each vector have a block of its own length in some stream, which OFFSETS tell? */
+static inline bool
+gpucol_decode_has_blocks(const GpucolChunkDesc *desc)
+{
+	return (desc->kind == GPUCOL_KIND_BYTES && desc->coding == GPUCOL_CODING_RAW) ||
+		desc->coding == GPUCOL_CODING_ARRAY;
+}
+
+/* The stream that has: DATA of RAW bytes, ITEMS of arrays. */
+static inline GpucolStreamKind
+gpucol_decode_block_stream(const GpucolChunkDesc *desc)
+{
+	return desc->coding == GPUCOL_CODING_ARRAY ? GPUCOL_STREAM_ITEMS : GPUCOL_STREAM_DATA;
+}
+
+/* The word rows of that stream which vector v's block touches (OFFSETS mapped); *nrows 0: none. */
+extern GpucolStatus gpucol_decode_block_rows(const GpucolDecoder *dec, uint32_t v, uint32_t *row, uint32_t *nrows);
 
 /*
  * One row, without a load (which helps if it was done).  Only the word rows

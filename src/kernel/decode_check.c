@@ -11,6 +11,7 @@
  *
  *-------------------------------------------------------------------------
  */
+#include "kernel/array_code.h"
 #include "kernel/bitpack.h"
 #include "kernel/crc32c.h"
 #include "kernel/decode.h"
@@ -21,7 +22,7 @@
 
 #define KNOWN_FLAGS (GPUCOL_CHUNK_HAS_NULLS | GPUCOL_CHUNK_ALL_NULL | \
 					 GPUCOL_CHUNK_HAS_ZONE | GPUCOL_CHUNK_HAS_NAN | \
-					 GPUCOL_CHUNK_DATA_LZ4)
+					 GPUCOL_CHUNK_DATA_LZ4 | GPUCOL_CHUNK_ITEM_NULLS)
 
 GpucolStatus
 gpucol_decode_check_header(const GpucolSegmentHeader *header)
@@ -32,7 +33,7 @@ gpucol_decode_check_header(const GpucolSegmentHeader *header)
 	if (header->magic != GPUCOL_FORMAT_MAGIC ||
 		header->crc != gpucol_crc32c(0, &copy, sizeof(copy)))
 		return GPUCOL_CORRUPT;
-	if (header->version != GPUCOL_FORMAT_VERSION && header->version != GPUCOL_FORMAT_NUMERICS)
+	if (header->version < GPUCOL_FORMAT_VERSION || header->version > GPUCOL_FORMAT_ARRAYS)
 		return GPUCOL_UNSUPPORTED;
 	if (header->nrows == 0 || header->nrows > GPUCOL_MAX_SEGMENT_ROWS ||
 		header->nwords < 1 + 2 * (uint32_t) header->ncolumns)
@@ -52,6 +53,28 @@ static bool
 step_fits(const GpucolChunkDesc *desc)
 {
 	return desc->step >= 2 && desc->step <= INT64_MAX && codes_fit(desc, desc->step);
+}
+
+/* Are an ARRAY chunk's elements entries of its dictionary, or numbers of their type for every code of the width? */
+static bool
+items_fit(const GpucolChunkDesc *desc)
+{
+	int64_t		most;
+
+	if (desc->item_type == 0 || desc->nitems > GPUCOL_ARRAY_CODE_ITEMS)
+		return false;
+	if (desc->item_bytes == 0)
+		return desc->ndict > 0 && desc->ndict <= desc->nitems &&
+			desc->item_width == gpucol_bitpack_width(desc->ndict - 1);
+	if (desc->ndict != 0 || desc->data_bytes != 0 || desc->item_width > 8 * desc->item_bytes)
+		return false;
+	if (desc->item_bytes == 8)
+		return true;
+	if (desc->item_bytes != 1 && desc->item_bytes != 2 && desc->item_bytes != 4)
+		return false;
+	most = (INT64_C(1) << (8 * desc->item_bytes - 1)) - 1;
+	return desc->reference >= -most - 1 && desc->reference <= most &&
+		gpucol_bitpack_max(desc->item_width) <= (uint64_t) (most - desc->reference);
 }
 
 /* Is the coding one of the kind's, with a width and counts that fit it? */
@@ -90,6 +113,8 @@ coding_fits(const GpucolChunkDesc *desc, uint32_t nrows)
 			return bytes && desc->ndict == 0 && desc->nruns == 0 && desc->data_bytes == 0 &&
 				desc->scale >= 0 && desc->scale <= GPUCOL_NUMERIC_SCALE &&
 				desc->shown <= GPUCOL_NUMERIC_SHOWN && desc->hidden <= GPUCOL_NUMERIC_HIDDEN && codes_fit(desc, 1);
+		case GPUCOL_CODING_ARRAY:
+			return bytes && desc->nruns == 0 && desc->width <= 32 && items_fit(desc);
 		default:
 			return false;
 	}
@@ -113,10 +138,12 @@ expected_sizes(const GpucolChunkDesc *desc, uint32_t nrows, uint64_t *sizes)
 			ROWS_FOR(8 * ((uint64_t) desc->ndict + (bytes ? 1 : 0)));
 	if (bytes)
 		sizes[GPUCOL_STREAM_DATA] = ROWS_FOR(desc->data_bytes);
-	if (bytes && desc->coding == GPUCOL_CODING_RAW)
+	if (gpucol_decode_has_blocks(desc))
 		sizes[GPUCOL_STREAM_OFFSETS] = ROWS_FOR(8 * (nvectors + 1));
 	if (desc->coding == GPUCOL_CODING_RLE)
 		sizes[GPUCOL_STREAM_RUN_ENDS] = ROWS_FOR(4 * (uint64_t) desc->nruns);
+	if (desc->coding == GPUCOL_CODING_ARRAY)
+		sizes[GPUCOL_STREAM_ITEMS] = GPUCOL_VECTORS(desc->nitems) * gpucol_array_code_rows(desc);
 	if (desc->streams[GPUCOL_STREAM_ZONES].nrows > 0)
 		sizes[GPUCOL_STREAM_ZONES] = ROWS_FOR(nvectors * sizeof(GpucolZone));
 }
@@ -151,7 +178,9 @@ flags_fit(const GpucolChunkDesc *desc, uint32_t nrows)
 
 	if (desc->flags & ~KNOWN_FLAGS ||
 		(desc->step != 0 && desc->coding != GPUCOL_CODING_STEP) ||
-		((desc->hidden != 0 || desc->shown != 0) && desc->coding != GPUCOL_CODING_NUMERIC))
+		((desc->hidden != 0 || desc->shown != 0) && desc->coding != GPUCOL_CODING_NUMERIC) ||
+		((desc->item_width != 0 || desc->item_bytes != 0 || desc->item_type != 0 || desc->nitems != 0 ||
+		  (desc->flags & GPUCOL_CHUNK_ITEM_NULLS)) && desc->coding != GPUCOL_CODING_ARRAY))
 		return false;
 	if (all_null)
 		return desc->null_count == nrows && !some_null;

@@ -219,6 +219,8 @@ gpucol_decode_get_bytes(GpucolDecoder *dec, uint32_t row, GpucolBytes *out,
 		return get_raw_bytes(dec, row, out);
 	if (dec->desc->coding == GPUCOL_CODING_NUMERIC)
 		return get_numeric(dec, row, out);
+	if (dec->desc->coding == GPUCOL_CODING_ARRAY)
+		return gpucol_decode_get_array(dec, row, out);
 	if (dec->desc->coding == GPUCOL_CODING_DICT)
 		status = get_dict_code(dec, row, &code);
 	return status != GPUCOL_OK ? status : get_entry(dec, code, out);

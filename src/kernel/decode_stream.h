@@ -1,8 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * decode_stream.h
- *	  Bytes of a chunk's streams, for the files that decode them: decode.c (vectors) and
- *	  decode_row.c (single rows).
+ *	  Bytes of a chunk's streams, for the files that decode them: decode.c (vectors),
+ *	  decode_row.c (single rows) and decode_array.c (arrays).
  *
  *-------------------------------------------------------------------------
  */
@@ -120,6 +120,13 @@ gpucol_decode_reserve(GpucolDecoder *dec, char **buffer, size_t *have, size_t si
 	*have = size;
 	return GPUCOL_OK;
 }
+
+/* decode.c: start and end in DATA of vector v's block of RAW bytes, or the numbers of its elements (OFFSETS mapped). */
+extern GpucolStatus gpucol_decode_block(const GpucolDecoder *dec, uint32_t v, uint64_t *start, uint64_t *end);
+
+/* decode_array.c: the arrays of a vector or of a row, formed */
+extern GpucolStatus gpucol_decode_arrays(GpucolDecoder *dec, uint32_t v, GpucolBytes *out);
+extern GpucolStatus gpucol_decode_get_array(GpucolDecoder *dec, uint32_t row, GpucolBytes *out);
 
 /* decode.c: bytes start .. end - 1 of DATA in one piece; a block of RAW BYTES, expanded. */
 extern GpucolStatus gpucol_decode_contiguous(GpucolDecoder *dec, uint64_t start, uint64_t end, char **buffer,

@@ -49,6 +49,7 @@
 #define GPUCOL_FORMAT_MAGIC		0x4c4f4347	/* "GCOL" */
 #define GPUCOL_FORMAT_VERSION	1
 #define GPUCOL_FORMAT_NUMERICS	2	/* the same with NUMERIC, of segments that have a chunk of it */
+#define GPUCOL_FORMAT_ARRAYS	3	/* the same with ARRAY */
 
 /* vectors that n rows make */
 #define GPUCOL_VECTORS(n) \
@@ -91,10 +92,14 @@ typedef enum GpucolCoding
 	GPUCOL_CODING_STEP,			/* INT, DECIMAL: value = reference + code * step,
 								 * 2 <= step < 2^63; no code of the width leaves int64,
 								 * so values ascend with the code */
-	GPUCOL_CODING_NUMERIC		/* BYTES of type numeric: reference + code is the
+	GPUCOL_CODING_NUMERIC,		/* BYTES of type numeric: reference + code is the
 								 * mantissa at `scale`, and in its lowest `hidden` bits
 								 * how many fewer than `shown` digits are displayed; no
 								 * code of the width leaves int64 */
+	GPUCOL_CODING_ARRAY			/* BYTES of an array type: CODES hold the numbers of
+								 * elements, OFFSETS the number of each vector's first
+								 * one in ITEMS, which are reference + code, or
+								 * entries of DICT */
 } GpucolCoding;
 
 /* The streams of a chunk. */
@@ -107,12 +112,19 @@ typedef enum GpucolStreamKind
 	GPUCOL_STREAM_DICT,			/* INT, DECIMAL, FLOAT: ndict int64 values;
 								 * BYTES: ndict + 1 uint64 offsets into DATA */
 	GPUCOL_STREAM_OFFSETS,		/* RAW BYTES: one uint64 a vector and one more,
-								 * offsets of the vectors' blocks in DATA */
+								 * offsets of the vectors' blocks in DATA; ARRAY:
+								 * numbers of their first elements */
 	GPUCOL_STREAM_DATA,			/* bytes of BYTES values, no padding between; a
 								 * RAW block may be compressed, see DATA_LZ4 */
 	GPUCOL_STREAM_RUN_ENDS,		/* RLE: nruns uint32 row numbers, exclusive ends */
 	GPUCOL_STREAM_COUNT
 } GpucolStreamKind;
+
+/*
+ * ARRAY: the elements of all rows, in packed vectors of `item_width` of their own; with
+ * flag ITEM_NULLS each is followed by a word row of bits, set = NULL.
+ */
+#define GPUCOL_STREAM_ITEMS		GPUCOL_STREAM_RUN_ENDS
 
 /* A run of word rows inside the segment; nrows = 0 where absent. */
 typedef struct GpucolStream
@@ -140,6 +152,7 @@ typedef struct GpucolZone
 #define GPUCOL_CHUNK_DATA_LZ4	0x0010	/* RAW BYTES: a block whose stored size
 										 * differs from the sum of its vector's
 										 * lengths is one LZ4 block of them */
+#define GPUCOL_CHUNK_ITEM_NULLS	0x0020	/* ARRAY: some element is NULL */
 
 /* Descriptor of one chunk: exactly two word rows. */
 typedef struct GpucolChunkDesc
@@ -154,7 +167,7 @@ typedef struct GpucolChunkDesc
 	uint32_t	null_count;
 	uint32_t	ndict;			/* entries of DICT */
 	uint32_t	nruns;			/* RLE runs */
-	int64_t		reference;		/* FOR, RLE, SCALED, CONSTANT, STEP, NUMERIC */
+	int64_t		reference;		/* FOR, RLE, SCALED, CONSTANT, STEP, NUMERIC, ARRAY */
 	GpucolZone	zone;
 	uint64_t	data_bytes;		/* bytes used in DATA */
 	uint64_t	raw_bytes;		/* size of the values as heap would store them */
@@ -164,7 +177,11 @@ typedef struct GpucolChunkDesc
 	uint64_t	step;			/* STEP; 0 with every other coding */
 	uint8_t		hidden;			/* NUMERIC: bits, ... */
 	uint8_t		shown;			/* ... and digits; 0 with every other coding */
-	uint8_t		unused[118];
+	uint8_t		item_width;		/* ARRAY: bits per code of an element, */
+	uint8_t		item_bytes;		/* bytes of one: 1, 2, 4, 8; or 0: a text, */
+	uint32_t	item_type;		/* their type, and how many there are; */
+	uint64_t	nitems;			/* 0 with every other coding */
+	uint8_t		unused[104];
 } GpucolChunkDesc;
 
 /* Word row 0 of a segment. */

@@ -33,7 +33,7 @@ seal(Pages *pages)
 	if (header.nwords > pages->nwords)
 		header.nwords = pages->nwords;
 	header.magic = GPUCOL_FORMAT_MAGIC;
-	header.version = GPUCOL_FORMAT_VERSION;
+	header.version = GPUCOL_FORMAT_ARRAYS;
 	header.crc = 0;
 	header.crc = gpucol_crc32c(0, &header, sizeof(header));
 	pages_write(pages, 0, sizeof(header), &header);
@@ -89,6 +89,15 @@ make_bytes(size_t *size)
 
 		memset(&c, 0, sizeof(c));
 		c.input.kind = (GpucolKind) (GPUCOL_KIND_INT + check_random() % 5);
+		if (c.input.kind == GPUCOL_KIND_BYTES && check_random() % 2)
+		{
+			column_nulls(&c, nrows, check_random() % 2 ? 0 : 20);
+			column_arrays(&c, nrows, check_random() % 2 ? 0 : 1u << check_random() % 4, (Arrays) (check_random() % ARRAYS_COUNT));
+			if (gpucol_encode_column(&image, i, &c.input) != GPUCOL_OK)
+				abort();
+			column_free(&c);
+			continue;
+		}
 		if (c.input.kind == GPUCOL_KIND_BYTES)
 			column_bytes(&c, nrows, check_random() % 2 ? 0 : 50,
 						 (uint32_t) (check_random() % 60) + 1, (int) (check_random() % 2));

@@ -184,6 +184,11 @@ test_wrong()
 	wrong("a width beyond 64", plain, [] (Head &h) { h.wire.desc.width = 65; });
 	wrong("a width that the codes do not have", plain, [] (Head &h) { h.wire.desc.width = 15; });
 	wrong("codes of a width", plain, [] (Head &h) { h.wire.desc.coding = GPUCOL_CODING_CONSTANT; });
+	wrong("elements of arrays", Head(GPUCOL_KIND_BYTES, GPUCOL_CODING_RAW, 9).codes(), [] (Head &h) {
+		h.wire.desc.coding = GPUCOL_CODING_ARRAY;
+		h.wire.desc.item_type = 23;
+		h.wire.desc.item_bytes = 4;
+	});
 	wrong("raw integers", plain, [] (Head &h) { h.wire.desc.coding = GPUCOL_CODING_RAW; });
 	wrong("scaled integers", plain, [] (Head &h) { h.wire.desc.coding = GPUCOL_CODING_SCALED; });
 	wrong("a step where there is none", plain, [] (Head &h) { h.wire.desc.step = 3; });

@@ -15,7 +15,7 @@
 
 #include "walk.h"
 
-#define NCOLUMNS 5
+#define NCOLUMNS 6
 
 static void
 make_segment(Shape shape, uint32_t nrows, int null_percent, Pages *pages)
@@ -30,6 +30,13 @@ make_segment(Shape shape, uint32_t nrows, int null_percent, Pages *pages)
 	{
 		Column	   *c = &columns[i];
 
+		if (i == NCOLUMNS - 1)
+		{
+			column_nulls(c, nrows, null_percent);
+			column_arrays(c, nrows, shape % 4 == 3 ? 0 : 1u << shape % 4, (Arrays) (shape % ARRAYS_COUNT));
+			CHECK(gpucol_encode_column(&image, i, &c->input) == GPUCOL_OK, "column");
+			continue;
+		}
 		c->input.kind = (GpucolKind) (GPUCOL_KIND_INT + i);
 		if (c->input.kind == GPUCOL_KIND_BYTES)
 			column_bytes(c, nrows, shape == SHAPE_CONSTANT ? 1 :
@@ -99,7 +106,7 @@ static void
 flip_resealed(const Pages *pages)
 {
 	static const unsigned char extremes[] = {0, 1, 0x7f, 0x80, 0xff};
-	const uint32_t step = offsetof(GpucolChunkDesc, step);
+	const uint32_t unused = offsetof(GpucolChunkDesc, unused);
 	uint32_t	size = metadata_bytes();
 	char	   *saved = malloc(size);
 
@@ -110,7 +117,7 @@ flip_resealed(const Pages *pages)
 			(at - (uint32_t) sizeof(GpucolSegmentHeader)) %
 			(uint32_t) sizeof(GpucolChunkDesc);
 
-		if (within >= step + sizeof(uint64_t) && at % 8 != 0)	/* unused bytes */
+		if (within >= unused && at % 8 != 0)	/* unused bytes */
 			continue;
 		for (size_t i = 0; i <= sizeof(extremes); i++)
 		{

@@ -15,7 +15,7 @@
 
 #define N GPUCOL_VECTOR_VALUES
 
-static long codings_seen[GPUCOL_CODING_NUMERIC + 1];
+static long codings_seen[GPUCOL_CODING_ARRAY + 1];
 
 static void
 check_ints(const Column *c, GpucolDecoder *dec, uint32_t nrows)
@@ -128,6 +128,42 @@ check_zones(const Column *c, const GpucolDecoder *dec, uint32_t nrows)
 	}
 }
 
+/* Elements without their arrays, which are of one dimension. */
+static void
+check_items(const Column *c, GpucolDecoder *dec, uint32_t nrows)
+{
+	const int64_t *values;
+	const uint8_t *nulls;
+	uint32_t	lengths[N];
+
+	if (dec->desc->coding != GPUCOL_CODING_ARRAY || dec->desc->item_bytes == 0)
+		return;
+	for (uint32_t v = 0; v < dec->nvectors; v++)
+	{
+		uint64_t	at = 0;
+
+		CHECK(gpucol_decode_items(dec, v, lengths, &values, &nulls) == GPUCOL_OK, "vector %u", v);
+		for (uint32_t i = 0; i < N; i++)
+		{
+			GpucolArrayValue array = {0};
+			GpucolArrayPlace place;
+			GpucolBytes item;
+			bool		isnull;
+
+			if (v * N + i < nrows && !column_is_null(c, v * N + i))
+				CHECK(gpucol_array_open(c->bytes[v * N + i], &array), "array");
+			CHECK(lengths[i] == array.nitems, "length %u", v * N + i);
+			place = gpucol_array_begin(&array);
+			while (gpucol_array_next(&array, dec->desc->item_bytes, &place, &item, &isnull))
+			{
+				CHECK(isnull == (nulls != NULL && nulls[at] != 0), "element of %u", v * N + i);
+				CHECK(isnull || memcmp(&values[at], item.data, dec->desc->item_bytes) == 0, "element of %u", v * N + i);
+				at++;
+			}
+		}
+	}
+}
+
 /* Every extent must hold what decoding a vector touches. */
 static void
 check_extents(const Column *c, const GpucolChunkDesc *desc, const Pages *pages,
@@ -157,7 +193,7 @@ check_extents(const Column *c, const GpucolChunkDesc *desc, const Pages *pages,
 	CHECK(gpucol_decode_load(&dec) == GPUCOL_OK, "load");
 	if (c->input.kind != GPUCOL_KIND_BYTES)
 		CHECK(gpucol_decode_ints(&dec, v, ints) == GPUCOL_OK, "extent");
-	else if (desc->coding != GPUCOL_CODING_RAW)
+	else if (!gpucol_decode_has_blocks(desc))
 		CHECK(gpucol_decode_bytes(&dec, v, bytes) == GPUCOL_OK, "extent");
 	gpucol_decode_free(&dec);
 }
@@ -177,7 +213,10 @@ check_column(const Column *c, const GpucolSegmentHeader *header,
 	CHECK(gpucol_decode_load(&dec) == GPUCOL_OK, "load");
 	check_points(c, &dec, nrows);
 	if (c->input.kind == GPUCOL_KIND_BYTES)
+	{
 		check_bytes(c, &dec, nrows);
+		check_items(c, &dec, nrows);
+	}
 	else
 	{
 		check_ints(c, &dec, nrows);
@@ -390,6 +429,24 @@ check_numerics(uint32_t nrows, int null_percent, Numerics what)
 	column_free(&c);
 }
 
+/* Arrays written one after another. */
+static void
+check_arrays(uint32_t nrows, int null_percent, uint32_t bytes, Arrays what)
+{
+	long		before = codings_seen[GPUCOL_CODING_ARRAY];
+	bool		spoilt;
+	Column		c;
+
+	memset(&c, 0, sizeof(c));
+	column_nulls(&c, nrows, null_percent);
+	spoilt = column_arrays(&c, nrows, bytes, what);
+	check_segment(&c, 1, nrows);
+	if (null_percent < 100 && nrows > 1000 && (what < ARRAYS_SHORT || spoilt))
+		CHECK((codings_seen[GPUCOL_CODING_ARRAY] > before) == (!spoilt && (what != ARRAYS_WIDE || bytes > 0)),
+			  "arrays %d of %u bytes", what, bytes);
+	column_free(&c);
+}
+
 /* Values longer than a page, and than the rest together. */
 static void
 check_long_bytes(void)
@@ -484,8 +541,13 @@ main(void)
 		for (int n = 0; n < 4; n++)
 			for (int what = 0; what < NUMERICS_COUNT; what++)
 				check_numerics(sizes[s], nulls[n], (Numerics) what);
+	for (size_t s = 0; s < sizeof(sizes) / sizeof(sizes[0]); s++)
+		for (int n = 0; n < 4; n++)
+			for (int what = 0; what < ARRAYS_COUNT; what++)
+				for (uint32_t bytes = 0; bytes <= 8; bytes += bytes > 0 ? bytes : 1)
+					check_arrays(sizes[s], nulls[n], bytes, (Arrays) what);
 	check_long_bytes();
-	for (int coding = GPUCOL_CODING_CONSTANT; coding <= GPUCOL_CODING_NUMERIC; coding++)
+	for (int coding = GPUCOL_CODING_CONSTANT; coding <= GPUCOL_CODING_ARRAY; coding++)
 		CHECK(codings_seen[coding] > 0, "coding %d never chosen", coding);
 	return check_summary("segment");
 }

@@ -10,6 +10,7 @@
 #define GPUCOL_TEST_SEGMENT_H
 
 #include "columnar/encode.h"
+#include "kernel/array_value.h"
 #include "kernel/decode.h"
 
 #include "check.h"
@@ -95,6 +96,7 @@ typedef struct Column
 	GpucolBytes *bytes;
 	uint32_t   *nulls;
 	char	   *data;
+	uint64_t   *ends;
 } Column;
 
 static inline void
@@ -104,6 +106,7 @@ column_free(Column *c)
 	free(c->bytes);
 	free(c->nulls);
 	free(c->data);
+	free(c->ends);
 }
 
 /* Shapes of data; each draws some coding out of the encoder. */
@@ -261,6 +264,122 @@ static inline int
 column_is_null(const Column *c, uint32_t row)
 {
 	return c->nulls && (c->nulls[row / 32] >> (row % 32) & 1);
+}
+
+/* Kinds of arrays. */
+typedef enum Arrays
+{
+	ARRAYS_PLAIN,				/* a few elements */
+	ARRAYS_NULLS,				/* some of them NULL */
+	ARRAYS_WIDE,				/* of all bits */
+	ARRAYS_SHORT,				/* none or one, all alike */
+	ARRAYS_LONG,				/* some thousands now and then */
+	ARRAYS_ODD,					/* one is of another form */
+	ARRAYS_COUNT
+} Arrays;
+
+enum {ITEM_TYPE = 4711, MOST_ITEMS = 3000};
+
+/* A random array in PostgreSQL's format; returns its length. */
+static inline size_t
+random_array(Arrays what, uint32_t bytes, char *out)
+{
+	uint32_t	most = what == ARRAYS_SHORT ? 2 : what == ARRAYS_LONG && check_random() % 50 == 0 ? MOST_ITEMS : 9;
+	uint32_t	n = (uint32_t) (check_random() % most);
+	uint32_t	head[5] = {n > 0, 0, ITEM_TYPE, n, 1};
+	uint8_t		present[MOST_ITEMS] = {0};
+	size_t		at = n > 0 ? 20 : 12;
+	bool		some = false;
+
+	for (uint32_t i = 0; i < n; i++)
+	{
+		present[i] = what != ARRAYS_NULLS || check_random() % 5 != 0;
+		some |= !present[i];
+	}
+	if (some)
+	{
+		size_t		end = (24 + (n + 7) / 8 + 7) / 8 * 8 - 4;
+
+		head[1] = (uint32_t) end + 4;
+		memset(out + at, 0, end - at);
+		for (uint32_t i = 0; i < n; i++)
+			out[at + i / 8] = (char) (out[at + i / 8] | present[i] << i % 8);
+		at = end;
+	}
+	memcpy(out, head, n > 0 ? 20 : 12);
+	for (uint32_t i = 0; i < n; i++)
+	{
+		int64_t		value = what == ARRAYS_WIDE ? (int64_t) check_random() :
+			what == ARRAYS_SHORT ? 7 : (int64_t) (check_random() % 100) - 30;
+
+		if (!present[i])
+			continue;
+		if (bytes > 0)
+			memcpy(out + at, &value, bytes);
+		else
+		{
+			char		text[32] = {0};
+			uint32_t	len = (uint32_t) snprintf(text, sizeof(text), "t%lld", (long long) value);
+			uint32_t	word = (len + 4) << 2;
+
+			memcpy(out + at, &word, 4);
+			memcpy(out + at + 4, text, (len + 3) / 4 * 4);
+			at += 4 + (len + 3) / 4 * 4;
+		}
+		at += bytes;
+	}
+	return at;
+}
+
+/* Have an array be such as construct_md_array does not make. */
+static inline void
+spoil_array(char *out, size_t *len)
+{
+	static const uint32_t others[][8] = {
+		{1, 0, ITEM_TYPE, 1, 0, 5},		/* from 0 on */
+		{2, 0, ITEM_TYPE, 1, 1, 1, 1, 5},
+		{1, 0, ITEM_TYPE + 1, 1, 1, 5},
+		{1, 0, ITEM_TYPE, 0, 1},	/* no elements, but a dimension */
+		{1, 32, ITEM_TYPE, 1, 1, 1, 0, 5},	/* a bitmap without NULLs */
+		{0, 0, ITEM_TYPE, 1},	/* more bytes than there are */
+	};
+	static const size_t lengths[] = {24, 32, 24, 20, 32, 16};
+	uint32_t	i = (uint32_t) (check_random() % 6);
+
+	memcpy(out, others[i], lengths[i]);
+	*len = lengths[i];
+}
+
+/* Arrays of elements of so many bytes, or texts, for the rows that are not NULL; was one spoilt? */
+static inline bool
+column_arrays(Column *c, uint32_t nrows, uint32_t bytes, Arrays what)
+{
+	uint32_t	odd = (uint32_t) (check_random() % nrows);
+	uint64_t	at = 0;
+	bool		spoilt = false;
+
+	c->input.kind = GPUCOL_KIND_BYTES;
+	c->input.item_type = ITEM_TYPE;
+	c->input.item_bytes = (uint8_t) bytes;
+	c->bytes = malloc(nrows * sizeof(GpucolBytes));
+	c->ends = malloc(nrows * sizeof(uint64_t));
+	c->data = malloc((size_t) nrows * 260 + (size_t) MOST_ITEMS * 12 * (nrows / 20 + 40));
+	for (uint32_t i = 0; i < nrows; i++)
+	{
+		size_t		len = column_is_null(c, i) ? 0 : random_array(what, bytes, c->data + at);
+
+		if (what == ARRAYS_ODD && i == odd && len > 0)
+		{
+			spoil_array(c->data + at, &len);
+			spoilt = true;
+		}
+		c->bytes[i] = (GpucolBytes) {c->data + at, len};
+		at += len;
+		c->ends[i] = at;
+	}
+	c->input.data = c->data;
+	c->input.ends = c->ends;
+	return spoilt;
 }
 
 #endif							/* GPUCOL_TEST_SEGMENT_H */

@@ -23,6 +23,27 @@ walk_bytes(const GpucolBytes *values, uint32_t n)
 	return sum;
 }
 
+/* Read the elements of arrays. */
+static inline uint32_t
+walk_items(GpucolDecoder *dec, uint32_t v)
+{
+	const int64_t *values;
+	const uint8_t *nulls;
+	uint32_t	lengths[GPUCOL_VECTOR_VALUES];
+	uint32_t	sum = 0;
+
+	if (gpucol_decode_items(dec, v, lengths, &values, &nulls) != GPUCOL_OK)
+		return 0;
+	for (int i = 0; i < GPUCOL_VECTOR_VALUES; i++)
+		for (uint32_t j = 0; j < lengths[i]; j++)
+		{
+			sum += (uint32_t) *values++;
+			if (nulls != NULL)
+				sum += *nulls++;
+		}
+	return sum;
+}
+
 /* Vector v by all means; the first status that is not OK. */
 static inline GpucolStatus
 walk_vector(GpucolDecoder *dec, uint32_t v, uint32_t *sum)
@@ -47,7 +68,7 @@ walk_vector(GpucolDecoder *dec, uint32_t v, uint32_t *sum)
 	{
 		status = gpucol_decode_bytes(dec, v, bytes);
 		if (status == GPUCOL_OK)
-			*sum += walk_bytes(bytes, GPUCOL_VECTOR_VALUES);
+			*sum += walk_bytes(bytes, GPUCOL_VECTOR_VALUES) + walk_items(dec, v);
 		return status;
 	}
 	status = gpucol_decode_ints(dec, v, ints);

@@ -40,7 +40,7 @@ gpucol_cpu_stream_is_raw(const GpucolCpuColumn *column)
 {
 	return !(column->desc->flags & GPUCOL_CHUNK_ALL_NULL) &&
 		column->desc->kind == GPUCOL_KIND_BYTES &&
-		(column->desc->coding == GPUCOL_CODING_RAW ||
+		(gpucol_decode_has_blocks(column->desc) ||
 		 column->desc->coding == GPUCOL_CODING_NUMERIC);
 }
 
@@ -237,6 +237,8 @@ load_table(GpucolRun *run, GpucolCpuColumn *column)
 		free_window(run, column, streams[i], &copies[i]);
 	if (status != GPUCOL_OK)
 		return status;
+	if (desc->coding == GPUCOL_CODING_ARRAY)
+		return GPUCOL_OK;
 	if (!runs)
 		return pad_dict(run, column);
 	column->nruns = desc->nruns;
@@ -274,26 +276,22 @@ typedef struct Decoding
 	GpucolCpuColumn *column;
 	uint32_t	first;			/* vector, of so many: */
 	uint32_t	n;
-	Copy		data[GPUCOL_CPU_RAW_WINDOW];	/* DATA of each */
+	Copy		data[GPUCOL_CPU_RAW_WINDOW];	/* DATA or ITEMS of each */
 	size_t		bytes[GPUCOL_CPU_RAW_WINDOW];	/* that its values lie in */
 	GpucolStatus status[GPUCOL_CPU_RAW_WINDOW];
 	atomic_uint next;			/* to be drawn */
 } Decoding;
 
-/* Copy the bytes of a vector's values. */
+/* Copy the bytes of a vector's values, or their elements. */
 static GpucolStatus
 copy_data(Decoding *d, uint32_t v)
 {
-	uint64_t	start;
-	uint64_t	end;
 	uint32_t	row;
-	GpucolStatus status = gpucol_decode_block(&d->column->decoder, d->first + v, &start, &end);
+	uint32_t	nrows;
+	GpucolStatus status = gpucol_decode_block_rows(&d->column->decoder, d->first + v, &row, &nrows);
 
-	if (status != GPUCOL_OK)
-		return status;
-	row = (uint32_t) (start / GPUCOL_ROW_BYTES);
-	return copy_stream(d->run, d->column, GPUCOL_STREAM_DATA, row,
-					   (uint32_t) ((end + GPUCOL_ROW_BYTES - 1) / GPUCOL_ROW_BYTES) - row, &d->data[v]);
+	return status != GPUCOL_OK ? status :
+		copy_stream(d->run, d->column, gpucol_decode_block_stream(d->column->desc), row, nrows, &d->data[v]);
 }
 
 /*
@@ -362,7 +360,7 @@ decode_share(void *arg, int index)
 
 		if (d->run->input.dead[d->first + v])
 			continue;
-		gpucol_decode_map(&decoder, GPUCOL_STREAM_DATA, &d->data[v].rows);
+		gpucol_decode_map(&decoder, gpucol_decode_block_stream(d->column->desc), &d->data[v].rows);
 		d->status[v] = gpucol_decode_bytes(&decoder, d->first + v, values);
 		if (d->status[v] == GPUCOL_OK)
 			keep_memory(d, &decoder, v, values);
