@@ -117,7 +117,7 @@ join_queries()
 		select count(*), sum(a.v) from T a where exists (select from T b where b.id = a.v and b.k = 5)
 		select count(*) from T a left join T b on a.v = b.id and b.w = 'word3' where b.id is null
 		select a.w, b.d, count(*) from T a join T b on a.nn = b.id where a.k = 3 and b.id < 50 group by a.w, b.d
-		select c.w, count(*), sum(a.v) from T a left join (T b join T c on b.nn = c.id and c.id < 900) on a.v = b.id and b.k < 40 group by c.w
+		select c.w, count(*), sum(a.v) from T a left join ( T b join T c on b.nn = c.id and c.id < 900) on a.v = b.id and b.k < 40 group by c.w
 		select count(*), count(b.id), sum(b.v), count(distinct b.w) from T a left join T b on a.nn = b.nn and b.id < 20000 and b.v > a.v
 		select count(*), sum(a.v) from T a join (select k, max(v) as most from T group by k having count(*) > 1000) b on a.k = b.k and a.v = b.most
 	S

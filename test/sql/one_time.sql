@@ -1,7 +1,6 @@
 -- Conditions without columns are tested once, before any row is read, as PostgreSQL's
 -- one-time filters are: whatever rows there are, what they call is called.
 SET client_min_messages = warning;
-SET gpucol.pushdown = auto;
 CREATE EXTENSION IF NOT EXISTS gpucol;
 CREATE SCHEMA one_time;
 SET search_path = one_time, public;

@@ -32,7 +32,8 @@ SELECT d FROM unnest(ARRAY['LIKE ''%''', 'LIKE ''''', 'LIKE ''_%''', 'NOT LIKE '
 	differ('SELECT count(*), min(id) FROM visits WHERE phrase ' || c) d WHERE d IS NOT NULL;
 SELECT d FROM differ('SELECT phrase FROM visits WHERE phrase <> '''' ORDER BY phrase LIMIT 5') d WHERE d IS NOT NULL;
 
--- no byte of the texts is read for it
+-- no byte of the texts is read for it by the CPU engine
+SET gpucol.engine = cpu;
 CREATE FUNCTION packed_bytes(query text) RETURNS bigint LANGUAGE plpgsql AS $$
 DECLARE plan json;
 BEGIN
@@ -40,4 +41,5 @@ BEGIN
 	RETURN plan -> 0 -> 'Plan' ->> 'Packed Bytes';
 END $$;
 SELECT packed_bytes('SELECT count(*) FROM visits WHERE url <> ''''') < packed_bytes('SELECT count(*) FROM visits WHERE url <> ''x''') / 4 AS lengths_only;
+RESET gpucol.engine;
 DROP SCHEMA scan_empty CASCADE;

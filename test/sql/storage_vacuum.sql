@@ -158,10 +158,12 @@ SELECT * FROM sv_scans;
 SELECT pg_stat_force_next_flush();
 SELECT seq_scan, seq_tup_read FROM pg_stat_user_tables WHERE relname = 'sv_scans';
 DROP TABLE sv_scans;
--- and its packed rows are, though it looks at their segments before it reads them
+-- and its packed rows are, though the CPU engine looks at their segments before it reads them
+SET gpucol.engine = cpu;
 CREATE TABLE sv_packed USING gpucol AS SELECT g AS k, 't' || g AS t FROM generate_series(1, 3000) g;
 SELECT k, t FROM sv_packed WHERE k = 7;
 SELECT * FROM sv_packed WHERE upper(t) = 'T9' ORDER BY k;
 SELECT pg_stat_force_next_flush();
 SELECT seq_scan, seq_tup_read FROM pg_stat_user_tables WHERE relname = 'sv_packed';
+RESET gpucol.engine;
 DROP TABLE sv_packed;
