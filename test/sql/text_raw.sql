@@ -46,11 +46,30 @@ SELECT compare('SELECT count(*), count(b.id) FROM raw a FULL JOIN raw b ON a.twi
 SELECT compare('SELECT name, count(*) FROM one GROUP BY name');
 SELECT compare('SELECT count(*) FROM one WHERE name LIKE ''the%''');
 SELECT compare('SELECT t FROM raw WHERE id IN (20001, 30000, 30001)');
--- texts that are too long to be numbered, and too many
-SET gpucol.segment_rows = 1048576;
-CREATE TABLE h_long AS SELECT i AS id, repeat(md5(i::text), 300) AS t FROM generate_series(1, 500) i;
+-- texts that are too long to be numbered: the device finds rows, whose texts are read here
+SET gpucol.segment_rows = 2048;
+CREATE TABLE h_long AS SELECT i AS id, i % 7 AS k, CASE WHEN i % 10 > 0 THEN repeat(md5((i % 90)::text), 1 + i % 170) END AS t, 'short ' || i AS s
+	FROM generate_series(1, 5000) i;
 CREATE TABLE long USING gpucol AS TABLE h_long;
-SELECT count(*), sum(length(t)) FROM long WHERE t LIKE '%abc%' AND id > 3;
-SELECT count(*), sum(length(t)) FROM h_long WHERE t LIKE '%abc%' AND id > 3;
-SELECT count(*) FROM ((SELECT * FROM long) EXCEPT ALL (SELECT * FROM h_long)) x;
+DELETE FROM long WHERE id % 17 = 0;
+DELETE FROM h_long WHERE id % 17 = 0;
+INSERT INTO long SELECT 10000 + id, k, t, s FROM h_long WHERE id <= 100;
+INSERT INTO h_long SELECT 10000 + id, k, t, s FROM h_long WHERE id <= 100;
+ANALYZE long, h_long;
+DROP FUNCTION compare;
+\set tables 'raw|few|one|long'
+\i :include
+SELECT compare('SELECT * FROM long WHERE id % 100 = 3');
+SELECT compare('SELECT t, s, id FROM long WHERE id > 4990');
+SELECT compare('SELECT * FROM long');
+SELECT compare('SELECT id, t IS NULL, t FROM long WHERE t IS NULL OR id < 20');
+SELECT compare('SELECT id, t FROM long WHERE t LIKE ''c4%'' AND id < 900');
+SELECT compare('SELECT id, t FROM long WHERE s LIKE ''%77%''');
+SELECT compare('SELECT count(*), count(t) FROM long');
+SELECT compare('SELECT * FROM (SELECT id, t, s FROM long ORDER BY k DESC, id LIMIT 20) x');
+SELECT compare('SELECT * FROM (SELECT t, id FROM long ORDER BY id DESC LIMIT 105) x');
+SELECT compare('SELECT l.id, l.t, f.name FROM long l JOIN few f ON l.k = f.k WHERE l.id % 60 = 1');
+SELECT compare('SELECT l.t, f.name FROM long l FULL JOIN (SELECT k + 3 AS k, name FROM few) f ON l.k = f.k AND l.id % 50 = 1 WHERE l.id % 50 = 1 OR l.id IS NULL');
+SELECT compare('SELECT a.t, b.s FROM long a JOIN long b ON a.id = b.id - 10000');
+SELECT compare('SELECT t FROM long WHERE id < 0');
 DROP SCHEMA text_raw CASCADE;

@@ -42,6 +42,19 @@ gpucol_gpu_lost(const char **why)
 	return gpucol_gpu_refuse(why, status, text);
 }
 
+/* Memory of who reads rows of a result: it is the run's, whatever interrupts the reading. */
+static void *
+late_alloc(void *context, size_t size)
+{
+	return gpucol_owned_alloc(context, size);
+}
+
+static void
+late_free(void *context, void *memory)
+{
+	gpucol_owned_free(context, memory);
+}
+
 /* Is register r used otherwise than by IS NULL? */
 static bool
 value_is_used(const GpucolProgram *p, uint16_t r)
@@ -150,6 +163,8 @@ gpucol_gpu_run_fits(GpucolGpuRun *run, uint64_t more)
 		run->delta.space * 8 * (uint64_t) (run->program->ncolumns + 1);
 
 	held += run->numbered_bytes + run->remap_bytes;
+	for (int c = 0; c < run->ncolumns; c++)
+		held += run->late[c] == NULL ? 0 : gpucol_gpu_dictionary_bytes(run->late[c]);
 	for (int i = 0; i < run->norders; i++)
 		held += run->orders[i].numbers == NULL ? 0 : sizeof(uint32_t) * ((uint64_t) run->orders[i].n + 1);
 	held += gpucol_gpu_manifest_bytes(run->manifest) - run->manifest->counted;
@@ -173,11 +188,14 @@ gpucol_gpu_run_create(const GpucolProgram *program, GpucolSource *source, const 
 	run->host = host;
 	run->table = -1;
 	run->bytes = calloc(n, sizeof(GpucolBytesUse));
+	run->late = calloc(n, sizeof(void *));
+	gpucol_owned_open(&run->late_blocks, NULL);
+	run->late_memory = (GpucolMemory) {late_alloc, late_free, &run->late_blocks};
 	run->orders = calloc(program->naggs + 1u, sizeof(GpucolGpuOrder));
 	run->delta.codes = calloc(n, sizeof(void *));
 	run->delta.nulls = calloc(n, sizeof(void *));
 	run->delta.has_nulls = calloc(n, sizeof(bool));
-	if (run->bytes == NULL || run->orders == NULL || run->delta.codes == NULL ||
+	if (run->bytes == NULL || run->late == NULL || run->orders == NULL || run->delta.codes == NULL ||
 		run->delta.nulls == NULL || run->delta.has_nulls == NULL)
 	{
 		gpucol_gpu_run_free(run);
@@ -202,6 +220,10 @@ gpucol_gpu_run_free(GpucolGpuRun *run)
 	for (int i = 0; i < run->norders; i++)
 		free(run->orders[i].numbers);
 	free(run->orders);
+	for (int c = 0; run->late != NULL && c < run->ncolumns; c++)
+		gpucol_gpu_dictionary_free(run->late[c]);
+	free(run->late);
+	gpucol_owned_free_all(&run->late_blocks);
 	free(run->bytes);
 	free(run->remap);
 	free(run->codes);

@@ -254,7 +254,7 @@ gpucol_gpu_slot_dictionary(const GpucolGpuRun *run, int slot)
 	const GpucolPayload *payload = &payloads_of(run)[slot - run->ncolumns];
 
 	if (slot < run->ncolumns)
-		return run->manifest->dictionaries[slot];
+		return run->late[slot] != NULL ? run->late[slot] : run->manifest->dictionaries[slot];
 	return table_of(run, payload)->engine == &gpucol_engine_cuda ?
 		gpucol_gpu_lookup_dictionary(table_of(run, payload)->lookup, payload->column) :
 		table_of(run, payload)->numbered[payload->column].dictionary;

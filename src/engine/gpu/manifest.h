@@ -27,8 +27,16 @@ typedef enum GpucolBytesUse
 {
 	GPUCOL_BYTES_UNUSED,		/* not bytes */
 	GPUCOL_BYTES_NULLS,			/* its NULLs only */
+	GPUCOL_BYTES_ROWS,			/* the same; its values are read here, of rows of the result */
 	GPUCOL_BYTES_NUMBERS		/* its values */
 } GpucolBytesUse;
+
+/* Does the device get nothing of a column but its NULLs? */
+static inline bool
+gpucol_gpu_bytes_are_nulls(GpucolBytesUse use)
+{
+	return use == GPUCOL_BYTES_NULLS || use == GPUCOL_BYTES_ROWS;
+}
 
 typedef struct GpucolGpuManifest
 {

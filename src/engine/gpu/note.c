@@ -37,7 +37,7 @@ gpucol_gpu_chunk_streams(GpucolBytesUse use, const GpucolChunkDesc *desc)
 
 	if (desc->flags & GPUCOL_CHUNK_ALL_NULL)
 		return 0;
-	if (use != GPUCOL_BYTES_NULLS)
+	if (!gpucol_gpu_bytes_are_nulls(use))
 		wanted |= 1u << GPUCOL_STREAM_CODES;
 	if (use == GPUCOL_BYTES_UNUSED)
 		wanted |= 1u << GPUCOL_STREAM_ZONES | 1u << GPUCOL_STREAM_DICT | 1u << GPUCOL_STREAM_RUN_ENDS;
@@ -176,7 +176,7 @@ gpucol_gpu_note_segment(GpucolGpuRun *run, const GpucolSegment *segment)
 		if (status == GPUCOL_OK && gpucol_gpu_raw_is(run, c, &desc))
 			gpucol_gpu_raw_describe(&desc, segment->nrows, chunks[c].nentries);
 		chunks[c].attnum = table->attnums != NULL ? table->attnums[c] : columns[c].attnum;
-		chunks[c].identity = identity_of(&desc, run->bytes[c] == GPUCOL_BYTES_NULLS);
+		chunks[c].identity = identity_of(&desc, gpucol_gpu_bytes_are_nulls(run->bytes[c]));
 		chunks[c].nrows = device_rows(run, c, &desc, segment->nrows);
 	}
 	return status;
@@ -213,6 +213,27 @@ count_rows(const GpucolGpuRun *run)
 	}
 }
 
+/* What was noted before, of strings as numbers or, where they were too many, as rows; NULL: nothing. */
+static GpucolGpuManifest *
+find_manifest(GpucolGpuRun *run)
+{
+	const GpucolProgram *p = run->program;
+	const GpucolProgramColumn *columns = GPUCOL_PROGRAM_ARRAY(p, const GpucolProgramColumn, columns);
+	GpucolGpuManifest *manifest = gpucol_gpu_manifest_find(run->source, columns, p->ncolumns, run->bytes);
+	GpucolBytesUse uses[GPUCOL_GPU_BYTES_SLOTS];
+	int			n = p->ncolumns < GPUCOL_GPU_BYTES_SLOTS ? p->ncolumns : GPUCOL_GPU_BYTES_SLOTS;
+
+	if (manifest != NULL)
+		return manifest;
+	memcpy(uses, run->bytes, sizeof(GpucolBytesUse) * (size_t) n);
+	if (!gpucol_gpu_raw_leave(run))
+		return NULL;
+	manifest = gpucol_gpu_manifest_find(run->source, columns, p->ncolumns, run->bytes);
+	if (manifest == NULL)
+		memcpy(run->bytes, uses, sizeof(GpucolBytesUse) * (size_t) n);
+	return manifest;
+}
+
 GpucolStatus
 gpucol_gpu_note_segments(GpucolGpuRun *run)
 {
@@ -221,7 +242,7 @@ gpucol_gpu_note_segments(GpucolGpuRun *run)
 	GpucolSegment segment;
 	GpucolStatus status;
 
-	run->manifest = gpucol_gpu_manifest_find(run->source, columns, p->ncolumns, run->bytes);
+	run->manifest = find_manifest(run);
 	if (run->manifest != NULL)
 	{
 		count_rows(run);

@@ -18,8 +18,8 @@
 #include "kernel/bitpack.h"
 #include "kernel/decode.h"
 
-#define MOST_ROWS	(UINT64_C(1) << 19) /* of all such chunks of a program's columns */
-#define MOST_BYTES	(UINT64_C(16) << 20)
+#define MOST_BYTES	(UINT64_C(30) << 20) /* of all such strings: a manifest with more is not kept */
+#define ROW_BYTES	40			/* that a dictionary takes for a string beside its bytes */
 #define MOST_LENGTH	12			/* bits of a string's length */
 
 /* The streams that its strings are decoded from. */
@@ -45,12 +45,21 @@ gpucol_gpu_raw_is(const GpucolGpuRun *run, int slot, const GpucolChunkDesc *desc
 		(desc->flags & GPUCOL_CHUNK_ALL_NULL) == 0;
 }
 
-GpucolStatus
-gpucol_gpu_raw_measure(GpucolGpuRun *run)
+/* About what the strings of a chunk take in a dictionary. */
+static uint64_t
+expected_bytes(const GpucolChunkDesc *desc, uint32_t nrows)
+{
+	if (desc->width > MOST_LENGTH)
+		return MOST_BYTES + 1;
+	return (uint64_t) nrows * ROW_BYTES + desc->data_bytes * (desc->flags & GPUCOL_CHUNK_DATA_LZ4 ? 2 : 1);
+}
+
+/* Do the strings that the source shows fit?  UNSUPPORTED if not. */
+static GpucolStatus
+measure(GpucolGpuRun *run)
 {
 	GpucolSegment segment;
 	GpucolStatus status = GPUCOL_END;
-	uint64_t	rows = 0;
 	uint64_t	bytes = 0;
 	bool		asked = false;
 
@@ -58,18 +67,34 @@ gpucol_gpu_raw_measure(GpucolGpuRun *run)
 		asked |= run->bytes[c] == GPUCOL_BYTES_NUMBERS;
 	if (!asked)
 		return GPUCOL_OK;
-	while (rows <= MOST_ROWS && bytes <= MOST_BYTES &&
-		   (status = run->source->ops->next_segment(run->source, &segment)) == GPUCOL_OK)
+	while (bytes <= MOST_BYTES && (status = run->source->ops->next_segment(run->source, &segment)) == GPUCOL_OK)
 		for (int c = 0; c < run->program->ncolumns; c++)
 			if (gpucol_gpu_raw_is(run, c, segment.chunks[c]))
-			{
-				rows += segment.nrows;
-				bytes += segment.chunks[c]->width > MOST_LENGTH ? MOST_BYTES + 1 : segment.chunks[c]->data_bytes;
-			}
-	if (status != GPUCOL_END)
-		return status == GPUCOL_OK ? GPUCOL_UNSUPPORTED : status;
+				bytes += expected_bytes(segment.chunks[c], segment.nrows);
 	run->source->ops->rescan(run->source);
-	return GPUCOL_OK;
+	return status == GPUCOL_END ? GPUCOL_OK : status == GPUCOL_OK ? GPUCOL_UNSUPPORTED : status;
+}
+
+bool
+gpucol_gpu_raw_leave(GpucolGpuRun *run)
+{
+	bool		any = false;
+
+	for (int c = 0; c < run->program->ncolumns; c++)
+		if (run->bytes[c] == GPUCOL_BYTES_NUMBERS && gpucol_gpu_late_may(run, c))
+		{
+			run->bytes[c] = GPUCOL_BYTES_ROWS;
+			any = true;
+		}
+	return any;
+}
+
+GpucolStatus
+gpucol_gpu_raw_measure(GpucolGpuRun *run)
+{
+	GpucolStatus status = measure(run);
+
+	return status == GPUCOL_UNSUPPORTED && gpucol_gpu_raw_leave(run) ? measure(run) : status;
 }
 
 void

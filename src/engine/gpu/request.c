@@ -18,6 +18,7 @@
 
 #define MAX_RESULT_BYTES ((uint64_t) 1 << 46)	/* so that no size overflows */
 #define SENSELESS		"the device's answer makes no sense"
+#define LATE			"texts without a dictionary"
 
 /* Bytes of the program, the shape and the first groups in a RUN. */
 static size_t
@@ -274,7 +275,14 @@ gpucol_gpu_request(GpucolGpuRun *run, const char **why)
 	if (status == GPUCOL_OK)
 		status = fetch(run, why);
 	run->fetch_seconds = seconds() - asked;
-	return status == GPUCOL_OK ? understand(run, why) : status;
+	if (status == GPUCOL_OK)
+		status = understand(run, why);
+	if (status != GPUCOL_OK || run->rows == NULL)
+		return status;
+	status = gpucol_gpu_late_read(run);
+	return status == GPUCOL_OK ? GPUCOL_OK :
+		gpucol_gpu_refuse(why, status, status == GPUCOL_OUT_OF_MEMORY ?
+						  LATE " do not fit the query's memory limit" : "many rows with " LATE);
 }
 
 GpucolStatus

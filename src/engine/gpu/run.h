@@ -6,6 +6,7 @@
  *	engine/gpu/client.c	the engine: a run made, started, told about and freed
  *	engine/gpu/note.c		first pass over the source: segments, numbers of byte strings
  *	engine/gpu/raw.c		byte strings without a dictionary
+ *	engine/gpu/late.c		byte strings of the rows of a result
  *	engine/gpu/delta.c		delta rows
  *	engine/gpu/order.c		orders of byte strings
  *	engine/gpu/lookup.c	tables that probes look up
@@ -26,6 +27,7 @@
 #define GPUCOL_ENGINE_GPU_RUN_H
 
 #include "base/budget.h"
+#include "base/owned.h"
 #include "engine/engine.h"
 #include "engine/gpu/client.h"
 #include "engine/gpu/dictionary.h"
@@ -33,6 +35,7 @@
 #include "engine/gpu/order.h"
 #include "engine/gpu/ranks.h"
 #include "engine/gpu/wire.h"
+#include "kernel/memory.h"
 
 #define GPUCOL_GPU_BYTES_SLOTS	16	/* slots of GpucolWireRun.distinct */
 #define GPUCOL_GPU_BATCH_ROWS	4096	/* rows handed out at a time */
@@ -97,6 +100,10 @@ typedef struct GpucolGpuRun
 	uint64_t	serial;			/* of this connection */
 	GpucolBudget memory;		/* of this process, for what gpucol_gpu_run_fits counts */
 	uint64_t	sent;			/* bytes of chunks that were missing */
+
+	GpucolGpuDictionary **late; /* [ncolumns]: strings read of rows of the result; NULL: none */
+	GpucolOwned late_blocks;	/* of who reads them */
+	GpucolMemory late_memory;
 
 	bool		asking;			/* the connection is in the middle of this request */
 	bool		jit;
@@ -179,10 +186,14 @@ extern size_t gpucol_gpu_bitmap_words(const GpucolSegment *segment);
 extern bool gpucol_gpu_raw_is(const GpucolGpuRun *run, int slot, const GpucolChunkDesc *desc);
 
 /*
- * Look whether all that the source shows of such chunks are few enough strings; UNSUPPORTED if
- * not.  The source is at its first segment, before and after.
+ * Look whether all that the source shows of such chunks are few enough strings.  If not,
+ * columns whose values are only put out become GPUCOL_BYTES_ROWS, if that helps; else
+ * UNSUPPORTED.  The source is at its first segment, before and after.
  */
 extern GpucolStatus gpucol_gpu_raw_measure(GpucolGpuRun *run);
+
+/* Make all columns that may be GPUCOL_BYTES_ROWS so; false: there are none. */
+extern bool gpucol_gpu_raw_leave(GpucolGpuRun *run);
 
 /* Make the descriptor of such a chunk what the device is told: n distinct strings, by codes. */
 extern void gpucol_gpu_raw_describe(GpucolChunkDesc *desc, uint32_t nrows, uint32_t n);
@@ -196,6 +207,17 @@ extern GpucolStatus gpucol_gpu_raw_number(GpucolGpuRun *run, const GpucolSegment
 /* Send the codes of such a chunk, as gpucol_gpu_raw_describe says; *offset is where they go in the object. */
 extern GpucolStatus gpucol_gpu_raw_send(GpucolGpuRun *run, const GpucolSegment *segment, uint32_t number,
 										int slot, uint64_t total, uint64_t *offset);
+
+/* ---- engine/gpu/late.c ---- */
+
+/* Are a column's values only put out, by a scan, so that they may be read of the rows of its result? */
+extern bool gpucol_gpu_late_may(const GpucolGpuRun *run, int slot);
+
+/*
+ * Read the values of columns of GPUCOL_BYTES_ROWS for a result whose arrays are found;
+ * UNSUPPORTED where its rows lie in too many places.
+ */
+extern GpucolStatus gpucol_gpu_late_read(GpucolGpuRun *run);
 
 /* ---- engine/gpu/delta.c ---- */
 

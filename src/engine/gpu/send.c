@@ -62,7 +62,7 @@ send_chunk(GpucolGpuRun *run, const GpucolSegment *segment, uint32_t number, int
 		gpucol_gpu_raw_describe(&head.desc, segment->nrows,
 								run->manifest->chunks[(size_t) number * run->program->ncolumns + slot].nentries);
 	head.present = gpucol_gpu_chunk_streams(run->bytes[slot], &head.desc);
-	if (run->bytes[slot] == GPUCOL_BYTES_NULLS)
+	if (gpucol_gpu_bytes_are_nulls(run->bytes[slot]))
 	{
 		/* no value of it is looked at: one entry, where not all are NULL */
 		head.desc.coding = GPUCOL_CODING_CONSTANT;
