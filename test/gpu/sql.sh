@@ -123,15 +123,15 @@ join_queries()
 	S
 }
 
-# Every query over tables that are read as one, on the device.
-tables_as_one()
+# Queries of the input, on the device over a table and by PostgreSQL over its heap twin.
+on_device()
 {
-	local table=$1 n=0 bad=0 there=0 q
+	local table=$1 twin=$2 n=0 bad=0 there=0 q
 
 	while IFS= read -r q; do
 		[ -n "$q" ] || continue
 		n=$((n + 1))
-		if [ "$(psql -XAtq -c "set gpucol.enabled = off" -c "$(over "$q" h)" 2>&1 | LC_ALL=C sort)" != \
+		if [ "$(psql -XAtq -c "set gpucol.enabled = off" -c "$(over "$q" "$twin")" 2>&1 | LC_ALL=C sort)" != \
 			"$(psql -XAtq -c "set gpucol.engine = cuda" -c "$(over "$q" "$table")" 2>&1 | LC_ALL=C sort)" ]; then
 			bad=$((bad + 1))
 			echo "== $table: $q" >> "$OUT/differences.txt"
@@ -139,10 +139,43 @@ tables_as_one()
 		psql -XAtq -c "set gpucol.engine = cuda" -c "explain (analyze, costs off, timing off) $(over "$q" "$table")" > "$OUT/explained" 2>&1
 		there=$((there + $(grep -c -m 1 'Engine: cuda' "$OUT/explained")))
 		cat "$OUT/explained" >> "$OUT/explain-$table.txt"
-	done < <(cat "$OUT/queries"; join_queries)
+	done
 	note "queries of $table, heap = cuda" "$((n - bad)) passed, $bad failed"
-	note "queries of $table on the device" "$there of $n; tables resident $(
-		psql -XAtqc "select count(distinct relation) from gpucol.cache where relation::text ~ '^gp[123]'")"
+	note "queries of $table on the device" "$there of $n"
+}
+
+# Every query over tables that are read as one.
+tables_as_one()
+{
+	on_device "$1" h < <(cat "$OUT/queries"; join_queries)
+	note "  tables resident" "$(psql -XAtqc "select count(distinct relation) from gpucol.cache where relation::text ~ '^gp[123]'")"
+}
+
+# Texts that have no dictionary: few, which are numbered, and too many, which are read of the rows found.
+raw_texts()
+{
+	psql -Xq > "$OUT/sql-texts.log" 2>&1 <<-'S'
+		create table hx as select id, k, v, md5(id::text) as t, 'x' || id % 1000 as w from h where id <= 100000;
+		create table gx using gpucol as table hx;
+		create table hy as select id, k, v, md5(id::text) as t, 'x' || id % 1000 as w from h;
+		create table gy using gpucol as table hy;
+		analyze hx; analyze gx; analyze hy; analyze gy;
+	S
+	on_device gx hx <<-'S'
+		select count(*), sum(id) from T where t like '%ab%c%'
+		select id, t from T where t like 'abc%' and v > 100
+		select t, count(*) from T where t in (md5('77'), md5('4711')) group by t
+		select k, min(t), max(t), count(distinct t) from T group by k
+		select id, t, w from T where v between 100 and 110
+		select id, t from T order by v desc, id limit 20
+		select a.k, b.t, count(*) from T a join T b on a.v = b.id where b.k = 5 and b.id < 300 group by a.k, b.t
+	S
+	on_device gy hy <<-'S'
+		select id, t, w from T where v = 777 and k = 5
+		select id, t from T order by v desc, id limit 20
+		select a.id, a.t, b.w from T a join T b on a.v = b.id where a.id % 20011 = 7 and b.id < 30000
+		select count(t), count(*) from T where k > 5
+	S
 }
 
 # Every query with both engines and the heap table.
@@ -173,6 +206,7 @@ part_sql()
 	note "partitions evicted" "$(verdict test "$(psql -XAtqc "select gpucol.evict('gp') > 0 and not exists (select from gpucol.cache where relation::text ~ '^gp')")" = t)"
 	note "and loaded" "$(verdict test "$(psql -XAtqc "select gpucol.prefetch('gp') > 0" -c "select count(distinct relation) from gpucol.cache where relation::text ~ '^gp'" | xargs)" = "t 4")"
 	tables_as_one gu
+	raw_texts
 	note "float sums, cuda - heap below 1e-12" "$(verdict test t = "$(psql -XAtq -c "set gpucol.engine = cuda" -c "select abs((select sum(f) from g) / (select sum(f) from h) - 1) < 1e-12")")"
 	note "float sums, 4 sessions, 20 times each" "$(verdict test "$(repeated_sums)" = 1) (one answer)"
 	psql -XAtq -c "select * from gpucol.devices" >> "$OUT/explain.txt"

@@ -127,12 +127,16 @@ fill_view(GpucolGpuLookup *lookup, const GpucolWireLookup *head)
 	return true;
 }
 
-/* Share the dictionaries of the outputs, counted as the run's memory was; false: they do not fit. */
+/*
+ * Share the dictionaries of the outputs, counted in the place of the run, which is done; those of a
+ * manifest that is kept are counted there.  False: they do not fit.
+ */
 static bool
-take_dictionaries(GpucolGpuLookup *lookup, const GpucolGpuRun *run)
+take_dictionaries(GpucolGpuLookup *lookup, GpucolGpuRun *run)
 {
 	size_t		bytes = 0;
 
+	gpucol_budget_release(&run->memory, run->memory.used);
 	gpucol_budget_open(&lookup->memory, run->memory.limit, run->memory.parent);
 	for (int k = 0; k < run->program->nkeys; k++)
 	{
@@ -141,7 +145,8 @@ take_dictionaries(GpucolGpuLookup *lookup, const GpucolGpuRun *run)
 		if (slot < 0)
 			continue;
 		lookup->dictionaries[k] = gpucol_gpu_dictionary_share(gpucol_gpu_slot_dictionary(run, slot));
-		bytes += lookup->dictionaries[k] == NULL ? 0 : gpucol_gpu_dictionary_bytes(lookup->dictionaries[k]);
+		if (lookup->dictionaries[k] != NULL && (slot >= run->ncolumns || run->manifest->counted == 0))
+			bytes += gpucol_gpu_dictionary_bytes(lookup->dictionaries[k]);
 	}
 	return gpucol_budget_reserve(&lookup->memory, bytes);
 }

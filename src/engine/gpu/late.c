@@ -18,8 +18,8 @@
 #include "engine/gpu/run.h"
 #include "kernel/decode.h"
 
-#define MOST_VECTORS	1024	/* that are read, of all columns */
-#define MOST_STRINGS	131072
+#define MOST_VECTORS	256	/* that are read, of all columns */
+#define MOST_STRINGS	65536
 #define CHECKED_ROWS	64		/* between looks at memory and interrupts */
 
 /* A row of the result, by where it is. */
