@@ -40,6 +40,7 @@ static struct
 {
 	GpucolWireRun run;
 	bool		scan;			/* its program's kind */
+	uint32_t	noutputs;		/* of a scan */
 	uint32_t	nneeded;		/* pieces it asked for */
 	uint32_t	nput;			/* messages with parts of them */
 	uint64_t	bytes;			/* in those */
@@ -175,6 +176,7 @@ take_run(const char *payload, size_t size)
 
 	memcpy(&stub.run, payload, sizeof(stub.run));
 	stub.scan = ((const GpucolProgram *) (payload + at))->kind == GPUCOL_PROGRAM_SCAN;
+	stub.noutputs = ((const GpucolProgram *) (payload + at))->nkeys;
 	list = run->flags & (GPUCOL_WIRE_RUN_KEEP | GPUCOL_WIRE_RUN_LIST) ? run->list : 0;
 	at += (run->program_size + 7) / 8 * 8;
 	stub.requests++;
@@ -290,15 +292,15 @@ refuse_run(void)
 	write_message(GPUCOL_WIRE_RESULT, &result, sizeof(result));
 }
 
-/* The result of a scan without outputs: rows of the table, or behind its end. */
+/* The result of a scan: the last row of the table, or one behind its end, and row 5; outputs are 0. */
 static void
 answer_rows(void)
 {
-	uint64_t	rows[2] = {5, (uint64_t) (NSEGMENTS - 1) << 32 | (stub.senseless ? NROWS : NROWS - 1)};
-	GpucolWireResult result = {.status = GPUCOL_OK, .nrows = 2, .bytes = sizeof(rows)};
+	uint64_t	data[8] = {(uint64_t) (NSEGMENTS - 1) << 32 | (stub.senseless ? NROWS : NROWS - 1), 5};
+	GpucolWireResult result = {.status = GPUCOL_OK, .nrows = 2, .bytes = (2 + 3 * stub.noutputs) * sizeof(uint64_t)};
 
 	write_message(GPUCOL_WIRE_RESULT, &result, sizeof(result));
-	write_message(GPUCOL_WIRE_RESULT_PART, rows, sizeof(rows));
+	write_message(GPUCOL_WIRE_RESULT_PART, data, result.bytes);
 }
 
 /* The result: one group column whose rows are their own numbers. */
@@ -800,6 +802,102 @@ test_senseless(const ArrayTable *table)
 		  strcmp(why, "the device's answer makes no sense") == 0, "%s", why);
 	CHECK(try(table, program, 0, &rows, &why) == GPUCOL_OK && stub.requests == 1, "%s", why);
 	free(program);
+}
+
+/* A column of texts that differ all, of which the first is as long as that. */
+static void
+make_texts(ArrayTable *table, size_t longest)
+{
+	static char texts[NSEGMENTS][NROWS][16];
+	static char first[5000];
+
+	memset(table, 0, sizeof(*table));
+	table->ncolumns = 1;
+	table->nsegments = NSEGMENTS;
+	table->tids = calloc(1, sizeof(uint64_t));
+	memset(first, 'x', sizeof(first));
+	for (int s = 0; s < NSEGMENTS; s++)
+	{
+		ArraySegment *segment = &table->segments[s];
+		ArrayColumn *text = &segment->columns[0];
+
+		segment->nrows = NROWS;
+		segment->first_row = (uint64_t) s * NROWS;
+		text->kind = GPUCOL_KIND_BYTES;
+		text->bytes = calloc(GPUCOL_VECTORS(NROWS) * 1024, sizeof(GpucolBytes));
+		for (int r = 0; r < NROWS; r++)
+		{
+			snprintf(texts[s][r], sizeof(texts[s][r]), "%x", (unsigned) (s * NROWS + r) * 2654435761u);
+			text->bytes[r] = (GpucolBytes) {texts[s][r], strlen(texts[s][r])};
+		}
+		text->bytes[0] = (GpucolBytes) {first, longest};
+		CHECK(array_segment_encode(segment, 1) == GPUCOL_OK, "encode");
+		CHECK(segment->chunks[0]->coding == GPUCOL_CODING_RAW, "coding %d", segment->chunks[0]->coding);
+	}
+	table->delta[0].kind = GPUCOL_KIND_BYTES;
+}
+
+/* A scan that puts the texts out, or their groups. */
+static GpucolProgram *
+texts_program(GpucolProgramKind kind)
+{
+	static ProgramBuilder b;
+
+	builder_init(&b, kind);
+	builder_column(&b, GPUCOL_KIND_BYTES, 0);
+	b.keys[b.head.nkeys++] = (uint16_t) builder_instr(&b, GPUCOL_OP_LOAD_S, GPUCOL_CLASS_S, 0, 0, 0, 0);
+	if (kind == GPUCOL_PROGRAM_AGG)
+		builder_agg(&b, GPUCOL_AGG_COUNT_STAR, GPUCOL_CLASS_NONE, GPUCOL_NO_REG, GPUCOL_NO_REG);
+	return builder_finish(&b);
+}
+
+/* Texts without a dictionary are told as if they had one; longer ones are read of the rows of a result. */
+static void
+test_texts(void)
+{
+	static ArrayTable table;
+	GpucolRunOptions options = {.threads = 1};
+	GpucolProgram *scan = texts_program(GPUCOL_PROGRAM_SCAN);
+	GpucolProgram *groups = texts_program(GPUCOL_PROGRAM_AGG);
+	ArraySource source;
+	GpucolRun  *run;
+	GpucolResult out;
+	const char *why = "";
+	uint64_t	rows;
+
+	make_texts(&table, 3);
+	gpucol_wire_drop();
+	CHECK(try(&table, groups, 80, &rows, &why) == GPUCOL_OK && rows == 10, "%s", why);
+	CHECK(stub.chunks[stub.run.list][0].nentries == NROWS, "%u entries", stub.chunks[stub.run.list][0].nentries);
+	CHECK(stub.run.distinct[0] == NSEGMENTS * (NROWS - 1) + 1, "%u numbers", stub.run.distinct[0]);
+	CHECK(stub.nneeded == 2 * NSEGMENTS, "%u pieces", stub.nneeded);
+	CHECK(stub.bytes > NSEGMENTS * NROWS * sizeof(uint32_t), "%lu bytes", (long) stub.bytes);
+	array_table_free(&table);
+
+	make_texts(&table, 5000);
+	CHECK(try(&table, groups, 81, &rows, &why) == GPUCOL_UNSUPPORTED, "groups of long texts");
+	for (int round = 0; round < 2; round++)
+	{
+		array_source_init(&source, &table, 65536, true);
+		source.base.storage[0] = 8;
+		source.base.version = 82;
+		CHECK(gpucol_engine_cuda.start(scan, &source.base, NULL, &options, &run, &why) == GPUCOL_OK, "%s", why);
+		CHECK(stub.run.distinct[0] == 0 && stub.chunks[stub.run.list][0].nentries == 0, "numbers of long texts");
+		CHECK(gpucol_engine_cuda.next(run, &out) == GPUCOL_OK && out.nrows == 2, "rows");
+		for (int i = 0; i < 2; i++)
+		{
+			const ArraySegment *segment = &table.segments[i == 0 ? NSEGMENTS - 1 : 0];
+			const GpucolBytes *want = &segment->columns[0].bytes[i == 0 ? NROWS - 1 : 5];
+			const GpucolBytes *got = &out.columns[0].s[i];
+
+			CHECK(got->len == want->len && memcmp(got->data, want->data, want->len) == 0, "text %d", i);
+		}
+		gpucol_engine_cuda.finish(run);
+		CHECK(source.mapped_rows == 0, "windows left mapped");
+	}
+	array_table_free(&table);
+	free(scan);
+	free(groups);
 }
 
 /* The least words come as places in their order. */
@@ -1402,6 +1500,7 @@ main(void)
 	test_early_failure(&table);
 	test_refused_list(&table);
 	test_senseless(&table);
+	test_texts();
 	test_extremes(&table);
 	test_endless(&table);
 	test_little_windows(&table);
