@@ -234,13 +234,24 @@ find_manifest(GpucolGpuRun *run)
 	return manifest;
 }
 
+/* Begin to note, nothing so far. */
+static GpucolStatus
+begin(GpucolGpuRun *run)
+{
+	const GpucolProgram *p = run->program;
+
+	gpucol_gpu_manifest_release(run->manifest);
+	run->manifest = gpucol_gpu_manifest_create(run->source, GPUCOL_PROGRAM_ARRAY(p, const GpucolProgramColumn, columns),
+											   p->ncolumns, run->bytes);
+	return run->manifest == NULL ? GPUCOL_OUT_OF_MEMORY : GPUCOL_OK;
+}
+
 GpucolStatus
 gpucol_gpu_note_segments(GpucolGpuRun *run)
 {
-	const GpucolProgram *p = run->program;
-	const GpucolProgramColumn *columns = GPUCOL_PROGRAM_ARRAY(p, const GpucolProgramColumn, columns);
 	GpucolSegment segment;
 	GpucolStatus status;
+	bool		measured = false;
 
 	run->manifest = find_manifest(run);
 	if (run->manifest != NULL)
@@ -248,20 +259,22 @@ gpucol_gpu_note_segments(GpucolGpuRun *run)
 		count_rows(run);
 		return GPUCOL_OK;
 	}
-	status = gpucol_gpu_raw_measure(run);
-	if (status != GPUCOL_OK)
-		return status;
-	run->manifest = gpucol_gpu_manifest_create(run->source, columns, p->ncolumns, run->bytes);
-	if (run->manifest == NULL)
-		return GPUCOL_OUT_OF_MEMORY;
-	while ((status = run->source->ops->next_segment(run->source, &segment)) == GPUCOL_OK)
-	{
-		status = gpucol_gpu_note_segment(run, &segment);
-		if (status == GPUCOL_OK && !gpucol_gpu_run_fits(run, 0))
-			status = GPUCOL_OUT_OF_MEMORY;
-		if (status != GPUCOL_OK)
-			return status;
-	}
+	status = begin(run);
+	while (status == GPUCOL_OK && (status = run->source->ops->next_segment(run->source, &segment)) == GPUCOL_OK)
+		if (!measured && gpucol_gpu_raw_any(run, &segment))
+		{
+			/* what becomes of such columns goes for all segments */
+			measured = true;
+			status = gpucol_gpu_raw_measure(run);
+			if (status == GPUCOL_OK)
+				status = begin(run);
+		}
+		else
+		{
+			status = gpucol_gpu_note_segment(run, &segment);
+			if (status == GPUCOL_OK && !gpucol_gpu_run_fits(run, 0))
+				status = GPUCOL_OUT_OF_MEMORY;
+		}
 	if (status != GPUCOL_END)
 		return status;
 	gpucol_gpu_manifest_keep(run->manifest, session_of(run));

@@ -54,6 +54,15 @@ expected_bytes(const GpucolChunkDesc *desc, uint32_t nrows)
 	return (uint64_t) nrows * ROW_BYTES + desc->data_bytes * (desc->flags & GPUCOL_CHUNK_DATA_LZ4 ? 2 : 1);
 }
 
+bool
+gpucol_gpu_raw_any(const GpucolGpuRun *run, const GpucolSegment *segment)
+{
+	for (int c = 0; c < run->program->ncolumns; c++)
+		if (gpucol_gpu_raw_is(run, c, segment->chunks[c]))
+			return true;
+	return false;
+}
+
 /* Do the strings that the source shows fit?  UNSUPPORTED if not. */
 static GpucolStatus
 measure(GpucolGpuRun *run)
@@ -61,12 +70,8 @@ measure(GpucolGpuRun *run)
 	GpucolSegment segment;
 	GpucolStatus status = GPUCOL_END;
 	uint64_t	bytes = 0;
-	bool		asked = false;
 
-	for (int c = 0; c < run->program->ncolumns; c++)
-		asked |= run->bytes[c] == GPUCOL_BYTES_NUMBERS;
-	if (!asked)
-		return GPUCOL_OK;
+	run->source->ops->rescan(run->source);
 	while (bytes <= MOST_BYTES && (status = run->source->ops->next_segment(run->source, &segment)) == GPUCOL_OK)
 		for (int c = 0; c < run->program->ncolumns; c++)
 			if (gpucol_gpu_raw_is(run, c, segment.chunks[c]))

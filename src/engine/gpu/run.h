@@ -185,10 +185,13 @@ extern size_t gpucol_gpu_bitmap_words(const GpucolSegment *segment);
 /* Is a chunk one of byte strings without a dictionary, of which the device is to have numbers? */
 extern bool gpucol_gpu_raw_is(const GpucolGpuRun *run, int slot, const GpucolChunkDesc *desc);
 
+/* Has a segment such a chunk? */
+extern bool gpucol_gpu_raw_any(const GpucolGpuRun *run, const GpucolSegment *segment);
+
 /*
  * Look whether all that the source shows of such chunks are few enough strings.  If not,
  * columns whose values are only put out become GPUCOL_BYTES_ROWS, if that helps; else
- * UNSUPPORTED.  The source is at its first segment, before and after.
+ * UNSUPPORTED.  The source is at its first segment then.
  */
 extern GpucolStatus gpucol_gpu_raw_measure(GpucolGpuRun *run);
 
