@@ -183,6 +183,8 @@ typedef struct GpucolProbeFigures
 {
 	uint64_t	probed;			/* rows that reached it */
 	uint64_t	found;			/* rows that it handed on, before its filter */
+	bool		bounded;		/* only pairs between bounds that its residual sets were made: */
+	uint64_t	pairs;
 } GpucolProbeFigures;
 
 /*

@@ -136,6 +136,8 @@ append_figures(StringInfo text, const GpucolBuild *build)
 		appendStringInfo(text, " in each of %u parts", build->counted);
 	appendStringInfo(text, "; looked up " UINT64_FORMAT ", found " UINT64_FORMAT,
 					 (uint64) build->probed.probed, (uint64) build->probed.found);
+	if (build->probed.bounded)
+		appendStringInfo(text, " of " UINT64_FORMAT " pairs between bounds", (uint64) build->probed.pairs);
 }
 
 /* The joins of a run, then those of its tables. */

@@ -377,6 +377,8 @@ gpucol_joins_figures(GpucolExec *exec)
 		exec->engine->probe_figures(exec->run, i, &figures);
 		build->probed.probed += figures.probed;
 		build->probed.found += figures.found;
+		build->probed.bounded |= figures.bounded;
+		build->probed.pairs += figures.pairs;
 	}
 }
 

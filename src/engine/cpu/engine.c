@@ -309,6 +309,8 @@ cpu_probe_figures(const GpucolRun *run, int probe, GpucolProbeFigures *out)
 	{
 		out->probed += run->workers[w].trail->figures[probe].probed;
 		out->found += run->workers[w].trail->figures[probe].found;
+		out->bounded |= run->workers[w].trail->figures[probe].bounded;
+		out->pairs += run->workers[w].trail->figures[probe].pairs;
 	}
 }
 

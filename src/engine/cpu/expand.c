@@ -80,6 +80,12 @@ gpucol_cpu_expand_init(GpucolRun *run, const GpucolCpuProbe *probe,
 	}
 	if (probe->order != NULL)
 		return gpucol_cpu_order_init(run, probe, expansion);
+	if (probe->band != NULL)
+	{
+		expansion->limits = gpucol_cpu_alloc(run, sizeof(GpucolCpuLimits));
+		if (expansion->limits == NULL)
+			return GPUCOL_OUT_OF_MEMORY;
+	}
 	return probe->is_set ? gpucol_cpu_set_init(run, expansion) : GPUCOL_OK;
 }
 
@@ -106,6 +112,7 @@ gpucol_cpu_expand_free(GpucolRun *run, const GpucolCpuProbe *probe, GpucolCpuExp
 	gpucol_cpu_free(run, expansion->first);
 	gpucol_cpu_free(run, expansion->count);
 	gpucol_cpu_free(run, expansion->hit);
+	gpucol_cpu_free(run, expansion->limits);
 	gpucol_cpu_free(run, expansion->regs);
 	gpucol_cpu_free(run, expansion->match);
 	memset(expansion, 0, sizeof(*expansion));
@@ -160,7 +167,8 @@ keep_part(GpucolCpuWorker *worker, const GpucolCpuProbe *probe)
 
 /* Find the table's rows of the selected ones, whose number *n becomes. */
 static GpucolStatus
-find_rows(GpucolCpuWorker *worker, const GpucolCpuProbe *probe, bool by_codes, uint32_t *n)
+find_rows(GpucolCpuWorker *worker, const GpucolCpuVector *vector, const GpucolCpuProbe *probe, bool by_codes,
+		  uint32_t *n)
 {
 	GpucolCpuTrail *trail = worker->trail;
 	GpucolCpuExpansion *expansion = &trail->expansions[probe->number];
@@ -170,6 +178,9 @@ find_rows(GpucolCpuWorker *worker, const GpucolCpuProbe *probe, bool by_codes, u
 		return status;
 	if (probe->parted)
 		*n = keep_part(worker, probe);
+	expansion->banded = gpucol_cpu_band_open(worker, vector, probe) && gpucol_cpu_band_find(worker, vector, probe);
+	if (expansion->banded)
+		return GPUCOL_OK;
 	for (uint32_t j = 0; j < *n; j++)
 	{
 		bool		there = trail->numbers[j] != GPUCOL_LOOKUP_NONE;
@@ -194,7 +205,7 @@ gpucol_cpu_expand_open(GpucolCpuWorker *worker, const GpucolCpuVector *vector, c
 	if (probe->is_set)
 		gpucol_cpu_set_open(worker, probe, expansion->set);
 	else
-		status = find_rows(worker, probe, by_codes, &n);
+		status = find_rows(worker, vector, probe, by_codes, &n);
 	if (status == GPUCOL_OK && probe->order != NULL)
 		status = gpucol_cpu_order_choose(worker, vector, probe);
 	if (status != GPUCOL_OK)
@@ -258,13 +269,15 @@ list_pairs(GpucolCpuExpansion *expansion, const GpucolCpuProbe *probe, uint32_t 
 		}
 		if (take > GPUCOL_VECTOR_VALUES - n)
 			take = GPUCOL_VECTOR_VALUES - n;
+		if (expansion->banded && take > 0)
+			take = gpucol_cpu_band_list(expansion, probe, take, match + n);
+		else
+			expansion->offset += take;
 		for (uint32_t i = 0; i < take; i++)
-		{
 			expansion->at[n + i] = (uint16_t) row;
+		for (uint32_t i = 0; i < take && !expansion->banded; i++)
 			match[n + i] = expansion->firsts != NULL ? expansion->firsts->rows[first + i] : first + i;
-		}
 		n += take;
-		expansion->offset += take;
 		if (take == 0 || expansion->offset == expansion->count[row])
 		{
 			expansion->row++;
@@ -334,6 +347,11 @@ gpucol_cpu_expand_next(GpucolCpuWorker *worker, const GpucolCpuVector *vector,
 		status = gpucol_cpu_set_list(expansion, probe, &n);
 	else
 		n = list_pairs(expansion, probe, match);
+	if (expansion->banded)
+	{
+		worker->trail->figures[probe->number].bounded = true;
+		worker->trail->figures[probe->number].pairs += n;
+	}
 	if (status != GPUCOL_OK)
 		return status;
 	restore(worker, probe, n);

@@ -227,6 +227,8 @@ init_probe(GpucolRun *run, GpucolCpuProbe *probe)
 {
 	plan_probe(run, probe);
 	probe->last_load = last_load(run, probe->number);
+	if (gpucol_cpu_band_plan(run, probe) != GPUCOL_OK)
+		return GPUCOL_OUT_OF_MEMORY;
 	if (!probe->marks)
 		return GPUCOL_OK;
 	return init_matched(run, probe) != GPUCOL_OK ? GPUCOL_OUT_OF_MEMORY : find_needed(run, probe);
@@ -405,7 +407,8 @@ gpucol_cpu_join_again(GpucolRun *run, int changed)
 	for (int p = 0; p < run->join.nprobes && status == GPUCOL_OK; p++)
 	{
 		plan_probe(run, &run->join.probes[p]);
-		if (run->join.probes[p].marks && run->join.probes[p].probe->table <= changed)
+		status = gpucol_cpu_band_plan(run, &run->join.probes[p]);
+		if (status == GPUCOL_OK && run->join.probes[p].marks && run->join.probes[p].probe->table <= changed)
 			status = init_matched(run, &run->join.probes[p]);
 	}
 	for (int l = 0; l < run->program->npayloads && status == GPUCOL_OK; l++)

@@ -21,6 +21,7 @@
  *	  probe.c	keys, matches, probes in place; probe_codes.c keys by packed codes
  *	  expand.c	expansions
  *	  order.c	the first rows of an order, which alone become pairs
+ *	  band.c	the rows between bounds, which alone can pass the residual
  *	  set.c		expansions by the elements of arrays and the fields of texts
  *	  tail.c	rows of the tables, when the source has ended
  *
@@ -60,7 +61,10 @@ struct GpucolCpuProbe
 	uint8_t    *matched;		/* marks: a byte a row of the table */
 	bool	   *needed;			/* marks: instructions for rows delivered in the end */
 	const GpucolProbeOrder *order;	/* only the first rows of a match; or NULL */
+	struct GpucolCpuBand *band; /* the residual bounds values of the table; or NULL */
 };
+
+typedef struct GpucolCpuBand GpucolCpuBand;
 
 /* Key strings of one segment's dictionary: number + 2 in the table, 1 = not there. */
 typedef struct GpucolCpuKeyMap
@@ -112,6 +116,15 @@ typedef struct GpucolCpuFirsts
 	int64_t    *values_now;		/* by selected row, of the table's row at hand */
 } GpucolCpuFirsts;
 
+/* Between which values of a band (engine/cpu/band.c) the rows lie that a saved row can meet. */
+typedef struct GpucolCpuLimits
+{
+	int64_t		least[GPUCOL_VECTOR_VALUES];
+	int64_t		greatest[GPUCOL_VECTOR_VALUES];
+	int64_t		second[GPUCOL_VECTOR_VALUES];	/* the least of the other value */
+	bool		none[GPUCOL_VECTOR_VALUES];
+} GpucolCpuLimits;
+
 /* Rows saved at a probe. */
 typedef struct GpucolCpuExpansion
 {
@@ -129,6 +142,8 @@ typedef struct GpucolCpuExpansion
 	uint16_t   *at;				/* batch: saved row of each pair */
 	GpucolCpuItems *set;			/* of a set, else NULL */
 	GpucolCpuFirsts *firsts;	/* with an order, else NULL: first[] is the place of its first one */
+	bool		banded;			/* first[] is a place among the rows of a band */
+	GpucolCpuLimits *limits;	/* of a band, else NULL */
 } GpucolCpuExpansion;
 
 /* A worker's state in the probes. */
@@ -270,6 +285,23 @@ extern GpucolStatus gpucol_cpu_order_init(GpucolRun *run, const GpucolCpuProbe *
 extern void gpucol_cpu_order_free(GpucolRun *run, GpucolCpuExpansion *expansion);
 extern GpucolStatus gpucol_cpu_order_choose(GpucolCpuWorker *worker, const GpucolCpuVector *vector,
 											const GpucolCpuProbe *probe);
+
+/*
+ * engine/cpu/band.c: find out whether the residual bounds values of the table, after what was found before is
+ * freed.
+ */
+extern GpucolStatus gpucol_cpu_band_plan(GpucolRun *run, GpucolCpuProbe *probe);
+
+/*
+ * ... sort the table's rows, if no worker has; find the stretch of them for each selected row, first[] and count[].
+ * False where all pairs are to be tested.  Then, of the saved row at hand, up to `room` of the table's rows.
+ */
+extern bool gpucol_cpu_band_open(GpucolCpuWorker *worker, const GpucolCpuVector *vector,
+								 const GpucolCpuProbe *probe);
+extern bool gpucol_cpu_band_find(GpucolCpuWorker *worker, const GpucolCpuVector *vector,
+								 const GpucolCpuProbe *probe);
+extern uint32_t gpucol_cpu_band_list(GpucolCpuExpansion *expansion, const GpucolCpuProbe *probe, uint32_t room,
+									 uint32_t *match);
 
 /* engine/cpu/tail.c: a slice of the rows of tables; GPUCOL_END when all are done. */
 extern GpucolStatus gpucol_cpu_tail_step(GpucolRun *run);
