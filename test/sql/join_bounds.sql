@@ -37,7 +37,8 @@ INSERT INTO condition VALUES ('e.t >= b.lo AND e.t < b.hi'), ('e.t BETWEEN b.lo 
 	('e.x BETWEEN b.xl AND b.xh'), ('e.x > b.xl AND e.x < b.xh'), ('e.x BETWEEN b.xl AND b.xh AND e.x % 3 = b.n % 3'), ('e.x BETWEEN b.xl AND b.xh AND (e.x > b.n OR e.s = ''t1'')'), ('b.xl BETWEEN e.x AND e.x + 20 AND e.x < 2147483600'), ('e.x BETWEEN b.xl AND b.xl + 9'), ('e.x > b.xl AND (e.x < b.xh OR b.n = 3)'),
 	('e.w BETWEEN b.wl AND b.wh'), ('e.w > b.wl AND e.w < b.wh'), ('e.w >= b.wh AND e.w <= b.wl'), ('e.x >= b.wl AND e.w < b.xh'), ('e.w % 1000 BETWEEN b.xl AND b.xh'),
 	('e.p >= b.pl AND e.p < b.ph'), ('e.p * 2 BETWEEN b.pl AND b.ph * 1.5'), ('e.p BETWEEN b.xl AND b.xh'), ('e.p > b.pl AND e.q < b.ph'), ('e.q BETWEEN b.pl AND b.ph'),
-	('e.f >= b.fl AND e.f <= b.fh'), ('e.f > b.fl AND e.f < b.fh'), ('e.f BETWEEN b.xl AND b.fh'), ('e.f / 2 > b.fl AND e.f < b.fh - 1'), ('length(e.s) BETWEEN b.xl AND b.xh'), ('extract(hour FROM e.t) BETWEEN b.n AND b.n + 2');
+	('e.f >= b.fl AND e.f <= b.fh'), ('e.f > b.fl AND e.f < b.fh'), ('e.f BETWEEN b.xl AND b.fh'), ('e.f / 2 > b.fl AND e.f < b.fh - 1'), ('length(e.s) BETWEEN b.xl AND b.xh'), ('extract(hour FROM e.t) BETWEEN b.n AND b.n + 2'),
+	('e.t >= b.lo AND (b.hi IS NULL OR e.t < b.hi)'), ('(b.lo IS NULL OR e.t > b.lo) AND (e.t < b.hi OR b.hi IS NULL)'), ('(b.xl IS NULL OR b.xl <= e.x) AND b.xl + 30 > e.x'), ('(b.xl IS NULL OR b.xl > e.x) AND b.xh < 60'), ('(b.fh IS NULL OR b.fh > e.f) AND b.fl <= e.f'), ('(e.w > b.wl OR b.wh IS NULL) AND e.w < b.wh');
 \set sums 'count(*), sum(e.id), sum(b.n), sum(e.id * b.n), count(DISTINCT e.id), count(DISTINCT b.n)'
 CREATE FUNCTION wrong(kind text) RETURNS SETOF text LANGUAGE sql AS $$
 	SELECT d FROM condition, unnest('{b,nobody,one}'::text[]) tab,
@@ -61,6 +62,9 @@ CREATE TABLE sum1 AS SELECT b.n, sum(e.f) AS s FROM e JOIN b ON e.x BETWEEN b.xl
 RESET gpucol.cpu_threads;
 SELECT count(*) FROM (SELECT b.n, sum(e.f) FROM e JOIN b ON e.x BETWEEN b.xl AND b.xh WHERE e.id < 7000 GROUP BY b.n EXCEPT TABLE sum1) x;
 
+SELECT differ('SELECT e.id, b.lo FROM e, LATERAL (SELECT lo FROM b WHERE b.lo <= e.t ORDER BY b.lo DESC LIMIT 1) b', 'GpucolJoin'), differ('SELECT e.id, b.fh FROM e LEFT JOIN LATERAL (SELECT fh FROM b WHERE b.fh > e.f ORDER BY b.fh LIMIT 1) b ON true', 'GpucolJoin'),
+	differ('SELECT e.id, b.xl FROM e LEFT JOIN LATERAL (SELECT xl FROM b WHERE b.xl < e.x ORDER BY b.xl DESC LIMIT 1) b ON true', 'GpucolJoin');
+
 -- errors are those of pairs that PostgreSQL asks: an operand behind AND raises none where that before it is false
 CREATE TABLE edge (n int, lo int, hi int) USING gpucol;
 INSERT INTO edge VALUES (1, 0, 10), (2, 2147483647, 5), (3, 5, 20), (4, 3, -2147483648);
@@ -81,6 +85,7 @@ END $$;
 SELECT pairs('SELECT count(*) FROM e JOIN b ON e.t >= b.lo AND e.t < b.hi WHERE e.id < 7000');
 SELECT pairs('SELECT count(*) FROM e LEFT JOIN b ON e.x BETWEEN b.xl AND b.xh WHERE e.id < 7000');
 SELECT pairs('SELECT g, count(e.id) FROM generate_series(timestamp ''2023-12-30'', ''2024-02-10'', ''6 hours'') g LEFT JOIN e ON e.t >= g AND e.t < g + interval ''6 hours'' GROUP BY 1');
+SELECT pairs('SELECT count(*) FROM e, LATERAL (SELECT n FROM b WHERE b.lo <= e.t ORDER BY b.lo DESC LIMIT 1) b WHERE e.id < 7000');
 SELECT pairs('SELECT count(*) FROM e JOIN b ON e.x BETWEEN b.xl AND b.xh OR e.x = b.n');
 
 DROP SCHEMA join_bounds CASCADE;

@@ -13,9 +13,10 @@
  * the first row can lie, and the greatest of each block which blocks to leave out.
  *
  * What is found so is tested by the residual as any pair: terms only leave out pairs that would fail.
- * Rows whose own value is NULL meet nobody.  Values are compared as int64 of their order: decimals of the
- * table that do not fit leave all pairs to the residual, as does a value that cannot be computed: the error
- * is one only if no operand of AND before it says that nobody asks.  Sides are computed without that question.
+ * Rows whose own value is NULL meet nobody; where IS NULL is a way out, NULL lies beyond all others.  Values
+ * are compared as int64 of their order: decimals of the table that do not fit leave all pairs to the residual,
+ * as does a value that cannot be computed: the error is one only if no operand of AND before it says that
+ * nobody asks.  Sides are computed without that question.
  *
  * The first worker that comes sorts, as then registers have their bounds; the others wait.
  *
@@ -40,6 +41,7 @@ typedef struct Term
 	uint16_t	other;
 	bool		above;			/* own is not less than other, else not greater */
 	bool		strict;			/* nor equal */
+	bool		nulls;			/* or own is NULL */
 } Term;
 
 typedef enum BandState
@@ -52,6 +54,7 @@ struct GpucolCpuBand
 	int			nterms;
 	Term		terms[MOST_TERMS];
 	int			nfirst;			/* terms of the value that rows are sorted by; others are of the second */
+	bool		nulls[2];		/* may the value sorted by, or the second one, be NULL? */
 	uint8_t    *of;				/* by instruction: OWN, OTHER or both: what it is computed of */
 	uint8_t    *needed;			/* by instruction: OWN, OTHER or both: of which side of terms */
 	bool	   *unmasked;		/* by instruction: its mask is of the other side, too */
@@ -75,6 +78,15 @@ writer_of(const GpucolRun *run, uint16_t reg)
 		if (run->code.instrs[i].dst == reg)
 			return i;
 	return -1;
+}
+
+/* The column of a table that an instruction loads, or NULL. */
+static const GpucolPayload *
+payload_of(const GpucolRun *run, const GpucolInstr *instr)
+{
+	int			number = instr->aux - run->program->ncolumns;
+
+	return instr->op <= GPUCOL_OP_LOAD_S && number >= 0 ? &run->code.payloads[number] : NULL;
 }
 
 /* Call visit for each register that an instruction computes its value of. */
@@ -127,16 +139,17 @@ source_of_mask(const GpucolRun *run, const GpucolCpuProbe *probe, GpucolCpuBand 
 static void
 find_sources(const GpucolRun *run, const GpucolCpuProbe *probe, GpucolCpuBand *band)
 {
-	int			ncolumns = run->program->ncolumns;
-
 	for (int i = 0; i < probe->probe->residual_end; i++)
 	{
 		const GpucolInstr *instr = &run->code.instrs[i];
 		Walk		walk = {run, band, 0};
 
 		if (instr->op <= GPUCOL_OP_LOAD_S)
-			walk.value = instr->aux >= ncolumns &&
-				run->code.payloads[instr->aux - ncolumns].probe == probe->number ? OWN : OTHER;
+		{
+			const GpucolPayload *payload = payload_of(run, instr);
+
+			walk.value = payload != NULL && payload->probe == probe->number ? OWN : OTHER;
+		}
 		visit_operands(instr, add_source, &walk);
 		band->of[i] = walk.value | source_of_mask(run, probe, band, i, walk.value);
 	}
@@ -175,10 +188,10 @@ same_own(const GpucolRun *run, uint16_t a, uint16_t b)
 {
 	const GpucolInstr *x = &run->code.instrs[writer_of(run, a)];
 	const GpucolInstr *y = &run->code.instrs[writer_of(run, b)];
+	const GpucolPayload *p = payload_of(run, x);
+	const GpucolPayload *q = payload_of(run, y);
 
-	return a == b || (x->op <= GPUCOL_OP_LOAD_S && x->op == y->op &&
-					  run->code.payloads[x->aux - run->program->ncolumns].column ==
-					  run->code.payloads[y->aux - run->program->ncolumns].column);
+	return a == b || (p != NULL && q != NULL && x->op == y->op && p->probe == q->probe && p->column == q->column);
 }
 
 /* Add a comparison, a < b or a <= b, if it is a term. */
@@ -190,7 +203,36 @@ add_term(const GpucolRun *run, GpucolCpuBand *band, uint16_t a, uint16_t b, bool
 
 	if (band->nterms == MOST_TERMS || left + right != OWN + OTHER || (left != OWN && left != OTHER))
 		return;
-	band->terms[band->nterms++] = left == OWN ? (Term) {a, b, false, strict} : (Term) {b, a, true, strict};
+	band->terms[band->nterms++] = left == OWN ? (Term) {a, b, false, strict, false} :
+		(Term) {b, a, true, strict, false};
+}
+
+/* Is it IS NULL of a term's own value? */
+static bool
+is_null_of(const GpucolRun *run, uint16_t reg, const Term *term)
+{
+	const GpucolInstr *instr = &run->code.instrs[writer_of(run, reg)];
+
+	return (instr->op == GPUCOL_OP_IS_NULL_I || instr->op == GPUCOL_OP_IS_NULL_D || instr->op == GPUCOL_OP_IS_NULL_F) &&
+		same_own(run, instr->a, term->own);
+}
+
+static void find_terms(const GpucolRun *run, GpucolCpuBand *band, uint16_t reg, bool turned);
+
+/* OR of two operands: a comparison, and IS NULL of what is compared? */
+static void
+find_term_or_null(const GpucolRun *run, GpucolCpuBand *band, const GpucolInstr *instr)
+{
+	for (int i = 0; i < 2; i++)
+	{
+		int			before = band->nterms;
+
+		find_terms(run, band, i == 0 ? instr->a : instr->b, false);
+		if (band->nterms == before + 1 && is_null_of(run, i == 0 ? instr->b : instr->a, &band->terms[before]))
+			band->terms[before].nulls = true;
+		else
+			band->nterms = before;
+	}
 }
 
 /* Go through the operands of AND; `turned` below NOT. */
@@ -203,9 +245,13 @@ find_terms(const GpucolRun *run, GpucolCpuBand *band, uint16_t reg, bool turned)
 	{
 		case GPUCOL_OP_AND:
 			if (turned)
-				return;
+				break;
 			find_terms(run, band, instr->a, false);
 			find_terms(run, band, instr->b, false);
+			break;
+		case GPUCOL_OP_OR:
+			if (!turned)
+				find_term_or_null(run, band, instr);
 			break;
 		case GPUCOL_OP_NOT:
 			find_terms(run, band, instr->a, !turned);
@@ -268,6 +314,10 @@ choose_terms(const GpucolRun *run, GpucolCpuBand *band)
 		if (same_own(run, all[t].own, second->own) && all[t].above == second->above)
 			band->terms[band->nterms++] = all[t];
 	}
+	band->nulls[0] = band->nulls[1] = true;
+	for (int t = 0; t < band->nterms; t++)
+		band->nulls[t >= band->nfirst] &= band->terms[t].nulls && band->terms[t].above == band->terms[t < band->nfirst ?
+			0 : band->nfirst].above;
 }
 
 /* Free what was sorted. */
@@ -380,6 +430,16 @@ open_reg(GpucolCpuWorker *worker, uint16_t number)
 
 /* ---- sorting ---- */
 
+/* An own value; NULL lies beyond all others.  False if it does not fit. */
+static bool
+own_value(const GpucolCpuReg *reg, uint32_t j, bool above, int64_t *result)
+{
+	__int128	value = GPUCOL_CPU_NULL_AT(reg, j) ? (above ? INT64_MAX : INT64_MIN) : place_of(reg, j);
+
+	*result = (int64_t) value;
+	return value == *result;
+}
+
 /* Own values of up to 1,024 rows of the table that lie in match[]; false if one does not fit. */
 static bool
 take_values(GpucolCpuWorker *worker, const GpucolCpuBand *band, const uint32_t *match, GpucolRadixItem *items,
@@ -391,20 +451,18 @@ take_values(GpucolCpuWorker *worker, const GpucolCpuBand *band, const uint32_t *
 
 	for (uint32_t j = 0; j < worker->nsel; j++)
 	{
-		__int128	value = place_of(first, j);
+		int64_t		values[2] = {0};
 
-		if (GPUCOL_CPU_NULL_AT(first, j) || (two && GPUCOL_CPU_NULL_AT(second, j)))
-			continue;
-		if (value != (int64_t) value)
+		if (!own_value(first, j, band->terms[0].above, &values[0]) ||
+			(two && !own_value(second, j, band->terms[band->nfirst].above, &values[1])))
 			return false;
-		items[*nitems].key = (uint64_t) (int64_t) value ^ (UINT64_C(1) << 63);
+		if ((GPUCOL_CPU_NULL_AT(first, j) && !band->nulls[0]) ||
+			(two && GPUCOL_CPU_NULL_AT(second, j) && !band->nulls[1]))
+			continue;
+		items[*nitems].key = (uint64_t) values[0] ^ (UINT64_C(1) << 63);
 		items[(*nitems)++].row = match[j];
-		if (!two)
-			continue;
-		value = place_of(second, j);
-		if (value != (int64_t) value)
-			return false;
-		seconds[match[j]] = band->terms[band->nfirst].above ? (int64_t) value : ~(int64_t) value;
+		if (two)
+			seconds[match[j]] = band->terms[band->nfirst].above ? values[1] : ~values[1];
 	}
 	return true;
 }
@@ -523,9 +581,11 @@ narrow(GpucolCpuWorker *worker, const Term *term, bool second, GpucolCpuLimits *
 
 	for (uint32_t j = 0; j < worker->nsel; j++)
 	{
-		__int128	bound = place_of(other, j) + (!term->strict ? 0 : term->above ? 1 : -1);
+		bool		absent = GPUCOL_CPU_NULL_AT(other, j);
+		__int128	bound = absent ? (term->above ? INT64_MAX : INT64_MIN) :
+			place_of(other, j) + (!term->strict ? 0 : term->above ? 1 : -1);
 
-		if (GPUCOL_CPU_NULL_AT(other, j) || (term->above ? bound > INT64_MAX : bound < INT64_MIN))
+		if (!term->nulls && (absent || (term->above ? bound > INT64_MAX : bound < INT64_MIN)))
 		{
 			limits->none[j] = true;
 			continue;
