@@ -6,7 +6,7 @@
  * Every aggregate of PostgreSQL is its transition function, called row by row.  A plain
  * one is called at once, each group having its state, as in a hashed aggregation.  One
  * with DISTINCT or ORDER BY, or an ordered set, has its rows kept (feed_kept.c); percentiles
- * and modes of numbers are sorted without any function (feed_sample.c).
+ * and modes of numbers and texts are sorted without any function (feed_sample.c).
  *
  *-------------------------------------------------------------------------
  */
@@ -299,7 +299,7 @@ gpucol_feed_finish(GpucolFeed *feed, uint32 ngroups, GpucolMeter *meter)
 		GpucolFeeder	   *f = &feed->feeders[i];
 
 		if (f->sample != NULL && f->first)
-			gpucol_sample_finish(f->sample, ngroups);
+			gpucol_sample_finish(f->sample, ngroups, meter);
 		else if (f->fed->counts)
 			gpucol_feed_states_reserve(feed, f, ngroups);
 		else if (f->sample == NULL && f->keeps && !f->hashed)

@@ -57,7 +57,7 @@ extern Datum gpucol_feed_result(GpucolFeed *feed, int agg, uint32 group, bool *i
 /* Let go of what aggregates hold beside memory; unless the query failed. */
 extern void gpucol_feed_end(GpucolFeed *feed);
 
-/* ---- feed_sample.c: numbers, by group ---- */
+/* ---- feed_sample.c: numbers and texts, by group ---- */
 
 typedef struct GpucolSample GpucolSample;
 
@@ -73,7 +73,7 @@ extern Size gpucol_sample_room(const GpucolSample *sample, uint64 nrows);
 extern void gpucol_sample_rows(GpucolSample *sample, const GpucolFeedRows *rows,
 							   const bool *pass);
 extern Size gpucol_sample_finish_room(const GpucolSample *sample);
-extern void gpucol_sample_finish(GpucolSample *sample, uint32 ngroups);
+extern void gpucol_sample_finish(GpucolSample *sample, uint32 ngroups, GpucolMeter *meter);
 
 /*
  * The result of an aggregate whose numbers the sample has; `fraction` is its direct

@@ -1,12 +1,15 @@
 /*-------------------------------------------------------------------------
  *
  * feed_sample.c
- *	  Percentiles and modes of numbers.
+ *	  Percentiles and modes of numbers and texts.
  *
  * What the engine delivers of an argument (integers, mantissas of decimals, floats) is an
  * int64 in the order of its type.  The numbers of all rows are collected with their
  * groups; in the end they are parted by group, and each group's are sorted, by radix where
  * there are many.  Several percentiles of one expression share one sample.
+ *
+ * Texts are numbers, too: as they come, numbers of the different ones (feed_words.c), then their places in
+ * the order.
  *
  * The results are those of orderedsetaggs.c of PostgreSQL: the same positions and the same
  * arithmetic between two of them.
@@ -27,6 +30,7 @@
 #include "utils/typcache.h"
 
 #include "exec/feed.h"
+#include "exec/feed_words.h"
 #include "exec/item_table.h"
 #include "kernel/float_order.h"
 
@@ -46,6 +50,7 @@ struct GpucolSample
 	GpucolOutput output;
 	FmgrInfo	cast;			/* fn_oid InvalidOid: none */
 	bool		descending;
+	GpucolWords *words;			/* of texts, else NULL */
 	int64	   *values;
 	uint32	   *groups;
 	uint64		n;
@@ -69,6 +74,8 @@ gpucol_sample_create(const GpucolFed *fed)
 	sample->descending = clause->sortop ==
 		lookup_type_cache(OidIsValid(fed->cast) ? FLOAT8OID : exprType(arg),
 						  TYPECACHE_GT_OPR)->gt_opr;
+	if (fed->args[0].value.cls == GPUCOL_CLASS_S)
+		sample->words = gpucol_words_create(exprType(arg), exprCollation(arg));
 	return sample;
 }
 
@@ -95,7 +102,8 @@ gpucol_sample_room(const GpucolSample *sample, uint64 nrows)
 {
 	uint64		room = wanted_room(sample, nrows);
 
-	return room == sample->room ? 0 : room * (sizeof(int64) + sizeof(uint32));
+	return (room == sample->room ? 0 : room * (sizeof(int64) + sizeof(uint32))) +
+		(sample->words == NULL ? 0 : gpucol_words_room(sample->words, nrows));
 }
 
 /* A number of the engine's column as an int64 in order. */
@@ -121,6 +129,7 @@ gpucol_sample_rows(GpucolSample *sample, const GpucolFeedRows *rows, const bool 
 	uint32		nrows = rows->result->nrows;
 	uint64		room = wanted_room(sample, (uint64) nrows * rows->nsets);
 	uint64		n = sample->n;
+	int64	   *numbers = NULL;
 
 	if (room > sample->room)
 	{
@@ -131,6 +140,11 @@ gpucol_sample_rows(GpucolSample *sample, const GpucolFeedRows *rows, const bool 
 		sample->room = room;
 		MemoryContextSwitchTo(old);
 	}
+	if (sample->words != NULL)
+	{
+		numbers = palloc(Max(nrows, 1) * sizeof(int64));
+		gpucol_words_number(sample->words, column, pass, nrows, numbers);
+	}
 	for (uint32 set = 0; set < rows->nsets; set++)
 	{
 		const uint32 *groups = rows->groups + (Size) set * nrows;
@@ -139,7 +153,7 @@ gpucol_sample_rows(GpucolSample *sample, const GpucolFeedRows *rows, const bool 
 		{
 			if ((pass != NULL && !pass[row]) || (column->nulls != NULL && column->nulls[row]))
 				continue;
-			sample->values[n] = number_of(column, arg->value.cls, row);
+			sample->values[n] = numbers != NULL ? numbers[row] : number_of(column, arg->value.cls, row);
 			sample->groups[n++] = groups[row];
 		}
 	}
@@ -195,7 +209,7 @@ radix_sort(int64 *values, int64 *scratch, uint64 n)
 Size
 gpucol_sample_finish_room(const GpucolSample *sample)
 {
-	return sample->n * sizeof(int64);
+	return sample->n * sizeof(int64) + (sample->words == NULL ? 0 : gpucol_words_sort_room(sample->words));
 }
 
 /* Part the numbers by group: into an array of their own, which takes their place. */
@@ -214,12 +228,17 @@ part_by_group(GpucolSample *sample, uint32 ngroups, int64 *parted)
 }
 
 void
-gpucol_sample_finish(GpucolSample *sample, uint32 ngroups)
+gpucol_sample_finish(GpucolSample *sample, uint32 ngroups, GpucolMeter *meter)
 {
 	MemoryContext old = MemoryContextSwitchTo(GetMemoryChunkContext(sample));
 	int64	   *scratch = gpucol_grow(NULL, Max(sample->n, 1) * sizeof(int64));
 	int64	   *values = scratch;
 
+	if (sample->words != NULL)
+	{
+		gpucol_words_sort(sample->words, meter);
+		gpucol_words_rank(sample->words, sample->values, sample->n);
+	}
 	sample->starts = gpucol_grow(NULL, ((Size) ngroups + 1) * sizeof(uint64));
 	memset(sample->starts, 0, ((Size) ngroups + 1) * sizeof(uint64));
 	part_by_group(sample, ngroups, values);
@@ -263,6 +282,8 @@ number_datum(GpucolSample *sample, int64 number)
 	Datum		datum;
 
 	memcpy(&value, &bits, sizeof(value));
+	if (sample->words != NULL)
+		return gpucol_words_datum(sample->words, number);
 	if (cls == GPUCOL_CLASS_D)
 		column.d = &mantissa;
 	else if (cls == GPUCOL_CLASS_F)

@@ -26,6 +26,7 @@
 #include "optimizer/clauses.h"
 #include "optimizer/optimizer.h"
 #include "utils/fmgroids.h"
+#include "utils/lsyscache.h"
 #include "utils/regproc.h"
 #include "utils/typcache.h"
 
@@ -166,6 +167,14 @@ uncast(Expr *expr)
 	}
 }
 
+/* Is it a text that is the same if its bytes are? */
+static bool
+is_word(Node *arg)
+{
+	return (exprType(arg) == TEXTOID || exprType(arg) == VARCHAROID) && OidIsValid(exprCollation(arg)) &&
+		get_collation_isdeterministic(exprCollation(arg));
+}
+
 /* Is it a percentile or a mode of values that are collected as numbers? */
 static bool
 is_sample(Aggref *agg)
@@ -184,13 +193,16 @@ is_sample(Aggref *agg)
 			return false;
 	}
 	arg = linitial_node(TargetEntry, agg->args)->expr;
-	return is_ordered_number(exprType((Node *) arg)) && is_plain_sort(agg, exprType((Node *) arg));
+	return (is_ordered_number(exprType((Node *) arg)) || is_word((Node *) arg)) &&
+		is_plain_sort(agg, exprType((Node *) arg));
 }
 
-/* Can a value be collected in 64 bits? */
+/* Can a value be collected in 64 bits, or numbered? */
 static bool
 fits_sample(const GpucolFedArg *arg)
 {
+	if (arg->output >= 0 && is_word((Node *) arg->expr))
+		return arg->value.cls == GPUCOL_CLASS_S;
 	return arg->output >= 0 && is_ordered_number(exprType((Node *) arg->expr)) &&
 		(arg->value.cls == GPUCOL_CLASS_I || arg->value.cls == GPUCOL_CLASS_F ||
 		 (arg->value.cls == GPUCOL_CLASS_D && arg->value.digits <= GPUCOL_INT64_DIGITS));
