@@ -70,7 +70,8 @@ count_items(Encoder *e)
 			continue;
 		value = gpucol_chunk_bytes(b, row);
 		if (!gpucol_array_open(value, &array) || array.ndim > 1 ||
-			(uint32_t) gpucol_array_int(value.data, 2) != b->column->item_type || (array.ndim == 1 && array.nitems == 0))
+			(uint32_t) gpucol_array_int(value.data, 2) != b->column->item_type ||
+			(array.ndim == 1 && array.nitems == 0))
 			return false;
 		of_vector += array.nitems;
 		if (of_vector > GPUCOL_ARRAY_VECTOR_ITEMS)
@@ -152,7 +153,7 @@ take_vector(Encoder *e, uint32_t v)
 
 /* Do the arrays of vector v come back as they are, of elements that were taken?  `space` holds the longest one. */
 static bool
-comes_back(const Encoder *e, uint32_t v, char *space)
+forms_again(const Encoder *e, uint32_t v, char *space)
 {
 	const GpucolChunkBuilder *b = e->b;
 	GpucolArrayForm form = {b->column->item_bytes, b->column->item_type, e->dict.values};
@@ -205,7 +206,7 @@ look_at_items(Encoder *e)
 	for (uint32_t v = 0; v < e->b->nvectors && status == GPUCOL_OK; v++)
 	{
 		status = take_vector(e, v);
-		if (status == GPUCOL_OK && !comes_back(e, v, space))
+		if (status == GPUCOL_OK && !forms_again(e, v, space))
 			status = GPUCOL_END;
 		for (uint32_t i = 0; i < e->items.n; i++)
 			if (e->items.nulls[i] == 0)
@@ -280,7 +281,8 @@ write_group(Encoder *e)
 	if (e->ngroup == 0)
 		return;
 	if (desc->item_width > 0)
-		gpucol_bitpack_pack_for(desc->item_width, e->group, e->ngroup, desc->item_bytes == 0 ? 0 : desc->reference, e->to);
+		gpucol_bitpack_pack_for(desc->item_width, e->group, e->ngroup,
+								desc->item_bytes == 0 ? 0 : desc->reference, e->to);
 	e->to += (size_t) desc->item_width * GPUCOL_ROW_BYTES;
 	if (desc->flags & GPUCOL_CHUNK_ITEM_NULLS)
 	{

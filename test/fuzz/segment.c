@@ -92,7 +92,8 @@ make_bytes(size_t *size)
 		if (c.input.kind == GPUCOL_KIND_BYTES && check_random() % 2)
 		{
 			column_nulls(&c, nrows, check_random() % 2 ? 0 : 20);
-			column_arrays(&c, nrows, check_random() % 2 ? 0 : 1u << check_random() % 4, (Arrays) (check_random() % ARRAYS_COUNT));
+			column_arrays(&c, nrows, check_random() % 2 ? 0 : 1u << check_random() % 4,
+						  (Arrays) (check_random() % ARRAYS_COUNT));
 			if (gpucol_encode_column(&image, i, &c.input) != GPUCOL_OK)
 				abort();
 			column_free(&c);

@@ -47,12 +47,13 @@ DELETE FROM t_packed WHERE id % 50 = 1;
 DELETE FROM t_heap WHERE id % 50 = 1;
 CREATE TABLE d_heap (id int, t text, tags text[], r int[], n numeric(6,2), k smallint, d date, b bool, v varchar(10), f float8[], days date[], w varchar(5)[]);
 INSERT INTO d_heap SELECT i, CASE WHEN i % 11 > 0 THEN 'a b ' || i || ' c' || i % 3 || CASE WHEN i % 4 = 0 THEN '  é' ELSE ' ' END ELSE nullif('', chr(32 + i % 2)) END,
-	CASE WHEN i % 13 = 0 THEN NULL WHEN i % 7 = 0 THEN '{}' WHEN i % 17 = 0 THEN ARRAY[['t' || i, NULL], ['', 't1']] ELSE ARRAY['t' || i % 4, NULL, 't' || i] END,
+	CASE WHEN i % 13 = 0 THEN NULL WHEN i % 7 = 0 THEN '{}' WHEN i % 17 = 0 AND i < 1000 THEN ARRAY[['t' || i, NULL], ['', 't1']] ELSE ARRAY['t' || i % 4, NULL, 't' || i] END,
 	CASE WHEN i % 101 = 0 THEN (SELECT array_agg(k % 7 + i) FROM generate_series(1, 3000) k) WHEN i % 5 > 0 THEN ARRAY[i % 3, i, -1, NULL] END, i % 6 / 4.0,
 	CASE WHEN i % 17 > 0 THEN i % 6 END, date '2024-01-01' + i % 5, CASE WHEN i % 9 > 0 THEN i % 2 = 0 END, 'v' || i,
-	ARRAY[i / 3.0, NULL, 'NaN'], ARRAY[date '2024-01-01' + i, 'infinity'], CASE WHEN i % 3 > 0 THEN ARRAY['x' || i % 9999, 'y'] END
+	ARRAY[i / 3.0, NULL, 'NaN'], ARRAY[date '2024-01-01' + i, CASE WHEN i < 1000 THEN 'infinity' ELSE date '2024-01-01' - i END], CASE WHEN i % 3 > 0 THEN ARRAY['x' || i % 9999, 'y'] END
 FROM generate_series(1, 4000) i;
 CREATE TABLE d_packed (LIKE d_heap) USING gpucol;
+SET gpucol.segment_rows = 1024;
 INSERT INTO d_packed SELECT * FROM d_heap;
 VACUUM ANALYZE d_packed;
 INSERT INTO d_packed SELECT * FROM d_heap WHERE id % 400 = 3;

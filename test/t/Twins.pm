@@ -9,6 +9,7 @@ use Exporter 'import';
 use Gpucol;
 use Statements;
 use IPC::Run;
+use List::Util qw(min);
 use PostgreSQL::Test::Utils;
 use Test::More;
 use Time::HiRes qw(time);
@@ -156,35 +157,63 @@ sub compare_twins
 	return;
 }
 
+# What compare() says of queries, run one after another in one session: for each what it returned, or the error.
+# Queries behind one that ended the session have neither.
+sub compared
+{
+	my ($node, @batch) = @_;
+	my $script = '';
+	my $output = '';
+	my @said;
+
+	for my $i (0 .. $#batch)
+	{
+		my ($query, $settings) = @{ $batch[$i] };
+
+		$script .= "$settings\n\\echo <<< $i\nSELECT compare('" . $query =~ s/'/''/gr . "');\n\\echo >>>\nRESET ALL;\n";
+	}
+	local %ENV = (%ENV, PGHOST => $node->host, PGPORT => $node->port, PGDATABASE => 'postgres', PGOPTIONS => '-c client_min_messages=warning');
+	IPC::Run::run([ 'psql', '-X', '-q', '-A', '-t', '-f', '-' ], '<', \$script, '>', \$output, '2>&1');
+	$said[$1] = $2 while $output =~ /^<<< (\d+)\n(.*?)^>>>$/msg;
+	$said[$1] //= $2 if $output =~ /^<<< (\d+)\n((?:(?!^>>>$).)*)\z/ms;
+	return @said;
+}
+
 # Compare the answers of random queries that $how{query} makes: compare(query) in the database returns how many of
 # heap's rows are missing, how many there are too many, and what $how{count} is called with, separated by |.
 # $how{settings} may go before one, and $how{tables} makes the tables of $how{round} queries.  Returns how many
 # queries there were, and how many of them were wrong.  They are $how{steps}, or GPUCOL_STEPS, or as many as there
-# is time for in GPUCOL_SECONDS.
+# is time for in GPUCOL_SECONDS.  Some are run in one session, one after another.
 sub compare_queries
 {
 	my ($node, %how) = @_;
 	my $end = time + ($ENV{GPUCOL_SECONDS} || 1e9);
 	my $most = $ENV{GPUCOL_STEPS} || ($ENV{GPUCOL_SECONDS} ? 1e9 : $how{steps});
 	my ($steps, $wrong, $tables) = (0, 0, '');
+	my @batch;
 
-	while (time < $end && $steps < $most && $wrong < 5)
+	while (time < $end && ($steps < $most || @batch) && $wrong < 5)
 	{
-		$node->safe_psql('postgres', $tables = $how{tables}->()) if $how{tables} && $steps % $how{round} == 0;
-		my $query = $how{query}->();
-		my $settings = $how{settings} ? $how{settings}->() : '';
-		my ($status, $out, $err) = $node->psql('postgres', "${settings}SELECT compare('" . $query =~ s/'/''/gr . "')");
-		my ($missing, $extra, @counted) = split /\|/, $out // '';
+		$node->safe_psql('postgres', $tables = $how{tables}->()) if !@batch && $how{tables} && $steps % $how{round} == 0;
+		my $room = min(50, $most - $steps, $how{tables} ? $how{round} - $steps % $how{round} : 50);
+		push @batch, [ $how{query}->(), $how{settings} ? $how{settings}->() : '' ] while @batch < $room;
+		my @said = compared($node, @batch);
 
-		$steps++;
-		if ($status != 0 || $missing || $extra)
+		for my $said (@said ? @said : 'no session')
 		{
-			$wrong++;
-			fail("$settings$query");
-			diag("$out $err\n$tables");
-			next;
+			my ($query, $settings) = @{ shift @batch };
+			my ($missing, $extra, @counted) = split /\|/, ($said // 'nothing') =~ s/\n\z//r;
+
+			$steps++;
+			if ($missing ne '0' || ($extra // '') ne '0')
+			{
+				$wrong++;
+				fail("$settings$query");
+				diag(($said // 'nothing') . "\n$tables");
+				next;
+			}
+			$how{count}->($query, @counted);
 		}
-		$how{count}->($query, @counted);
 	}
 	return ($steps, $wrong);
 }
