@@ -10,6 +10,7 @@
  *
  *-------------------------------------------------------------------------
  */
+#include "engine/cpu/items.h"
 #include "engine/cpu/join.h"
 #include "kernel/bitpack.h"
 
@@ -292,7 +293,7 @@ load_values(GpucolCpuWorker *worker, int slot, const GpucolCpuVector *vector,
 	}
 }
 
-/* Dense BYTES values: dictionary codes, words of numerics, or the bytes themselves. */
+/* Dense BYTES values: dictionary codes, words of numerics, elements of arrays, or the bytes themselves. */
 static void
 load_bytes(GpucolCpuWorker *worker, int slot, const GpucolCpuVector *vector,
 		   GpucolCpuReg *reg)
@@ -302,6 +303,7 @@ load_bytes(GpucolCpuWorker *worker, int slot, const GpucolCpuVector *vector,
 
 	reg->column = column;
 	reg->coded = false;
+	reg->items = NULL;
 	reg->words = vector->delta == NULL && gpucol_cpu_column_has_words(column) &&
 		(column->desc->flags & GPUCOL_CHUNK_ALL_NULL) == 0;
 	if (reg->words)
@@ -312,8 +314,16 @@ load_bytes(GpucolCpuWorker *worker, int slot, const GpucolCpuVector *vector,
 	if (vector->delta != NULL)
 		values = vector->delta->columns[slot].bytes;
 	else if (gpucol_cpu_stream_is_raw(column))
-		values = column->raw + (vector->number * GPUCOL_VECTOR_VALUES -
-								column->window_row);
+	{
+		uint32_t	first = vector->number * GPUCOL_VECTOR_VALUES - column->window_row;
+
+		values = column->raw + first;
+		if (gpucol_cpu_column_has_items(column))
+		{
+			reg->items = column->raw_items[first / GPUCOL_VECTOR_VALUES];
+			reg->item_nulls = column->raw_nulls[first / GPUCOL_VECTOR_VALUES];
+		}
+	}
 	else
 	{
 		reg->coded = true;

@@ -114,6 +114,7 @@ typedef struct GpucolCpuColumn
 	bool		loaded;			/* by a LOAD instruction */
 	bool		unread;			/* BYTES: nothing needs this segment's dictionary */
 	bool		numbers;		/* BYTES: loads are of numerics that are computed with, no more */
+	uint8_t		items;			/* BYTES: of arrays whose elements of so many bytes are asked for (items.h) */
 
 	/* reads what belongs to the whole chunk, and raw bytes */
 	GpucolDecoder decoder;
@@ -139,7 +140,9 @@ typedef struct GpucolCpuColumn
 	bool		nulls_mapped;
 	GpucolBytes *raw;			/* RAW BYTES: values from window_row on, */
 	uint32_t	raw_room;		/* of so many vectors */
-	char	   *raw_data[GPUCOL_CPU_RAW_WINDOW];	/* by vector */
+	char	   *raw_data[GPUCOL_CPU_RAW_WINDOW];	/* by vector, */
+	const int64_t *raw_items[GPUCOL_CPU_RAW_WINDOW];	/* and elements of its arrays, with a byte for */
+	const uint8_t *raw_nulls[GPUCOL_CPU_RAW_WINDOW];	/* each that says whether it is NULL, or NULL */
 	uint32_t	window_row;		/* segment row of raw[0] */
 } GpucolCpuColumn;
 
@@ -262,6 +265,8 @@ typedef struct GpucolCpuReg
 	uint32_t   *codes;			/* S: dictionary codes, where coded */
 	bool		coded;
 	bool		words;			/* S: words of a NUMERIC chunk, in v.i */
+	const int64_t *items;		/* S: not NULL: v.s has addresses of elements of arrays, and their numbers: */
+	const uint8_t *item_nulls;	/* a byte for each of items[]; or NULL */
 	const GpucolCpuColumn *column;	/* S: column loaded */
 
 	/* D: the values are in n, or in v.d, or in both */
@@ -712,13 +717,6 @@ extern GpucolStatus gpucol_cpu_stream_tables(GpucolRun *run);
 /* Read the raw bytes of vectors [first, first + n). */
 extern GpucolStatus gpucol_cpu_stream_raw(GpucolRun *run, GpucolCpuColumn *column, uint32_t first, uint32_t n);
 extern bool gpucol_cpu_stream_is_raw(const GpucolCpuColumn *column);
-
-/* Are its loads words of a NUMERIC chunk, which is read without forming bytes? */
-GPUCOL_CPU_INLINE bool
-gpucol_cpu_column_has_words(const GpucolCpuColumn *column)
-{
-	return column->numbers && column->desc->coding == GPUCOL_CODING_NUMERIC;
-}
 
 /* Forget all of that. */
 extern void gpucol_cpu_stream_reset(GpucolRun *run);

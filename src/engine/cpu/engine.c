@@ -9,6 +9,7 @@
 
 #include "engine/cpu/build.h"
 #include "engine/cpu/expr_alike.h"
+#include "engine/cpu/items.h"
 #include "engine/cpu/join.h"
 
 static bool
@@ -258,6 +259,7 @@ cpu_start(const GpucolProgram *program, GpucolSource *source, const GpucolHost *
 		status = gpucol_cpu_join_init(run, options, why);
 	if (status == GPUCOL_OK)
 	{
+		gpucol_cpu_items_init(run);
 		run->window.work = gpucol_cpu_alloc0(run, sizeof(GpucolCpuVector) * GPUCOL_CPU_WINDOW);
 		status = run->window.work == NULL ? GPUCOL_OUT_OF_MEMORY :
 			program->kind == GPUCOL_PROGRAM_AGG ? gpucol_cpu_agg_init(run) :

@@ -127,6 +127,8 @@ save_register(GpucolCpuReg *to, const GpucolCpuReg *from, uint32_t n)
 		memcpy(to->null_space, from->nulls, n);
 	to->coded = from->coded;
 	to->words = from->words;
+	to->items = from->items;
+	to->item_nulls = from->item_nulls;
 	to->column = from->column;
 	to->narrow = from->narrow;
 	to->wide = from->wide;

@@ -36,12 +36,10 @@ takes_words(uint16_t op)
 	return op == GPUCOL_OP_NUMERIC_P || op == GPUCOL_OP_NUMERIC_D || op == GPUCOL_OP_IS_NULL_S;
 }
 
-/* Do only operations that take it so read a register? */
-static bool
-is_read_by(const GpucolRun *run, uint16_t reg, bool (*takes) (uint16_t op))
+bool
+gpucol_cpu_alike_is_read_by(const GpucolRun *run, uint16_t reg, bool (*takes) (uint16_t op))
 {
 	const GpucolProgram *program = run->program;
-	const uint16_t *probe_keys = GPUCOL_PROGRAM_ARRAY(program, const uint16_t, probe_keys);
 
 	for (int i = 0; i < program->ninstrs; i++)
 	{
@@ -54,13 +52,22 @@ is_read_by(const GpucolRun *run, uint16_t reg, bool (*takes) (uint16_t op))
 	for (int k = 0; k < program->nkeys; k++)
 		if (run->code.keys[k] == reg)
 			return false;
-	for (int k = 0; k < program->nprobe_keys; k++)
-		if (probe_keys[k] == reg)
-			return false;
 	for (int a = 0; a < program->naggs; a++)
 		if (run->code.aggs[a].arg == reg && run->code.aggs[a].op != GPUCOL_AGG_COUNT)
 			return false;
 	return true;
+}
+
+/* Is it, and no probe's key? */
+static bool
+is_read_by(const GpucolRun *run, uint16_t reg, bool (*takes) (uint16_t op))
+{
+	const uint16_t *probe_keys = GPUCOL_PROGRAM_ARRAY(run->program, const uint16_t, probe_keys);
+
+	for (int k = 0; k < run->program->nprobe_keys; k++)
+		if (probe_keys[k] == reg)
+			return false;
+	return gpucol_cpu_alike_is_read_by(run, reg, takes);
 }
 
 GpucolStatus

@@ -17,6 +17,9 @@
 #define GPUCOL_CPU_EXACT_MANTISSA	(INT64_C(1) << 53)
 #define GPUCOL_CPU_EXACT_POWER		22
 
+/* Do only operations that take it so read a register, but for keys of probes? */
+extern bool gpucol_cpu_alike_is_read_by(const GpucolRun *run, uint16_t reg, bool (*takes) (uint16_t op));
+
 /* Find which registers may be so, and which columns of bytes are read as numbers only. */
 extern GpucolStatus gpucol_cpu_alike_init(GpucolRun *run);
 

@@ -101,9 +101,13 @@ typedef struct GpucolCpuItems
 	bool		begun;			/* with the row at hand */
 	GpucolSetCursor cursor;
 	int64_t		number;			/* of the element before */
+	const int64_t *flat;		/* not NULL: values are unpacked elements (items.h), */
+	const uint8_t *flat_nulls;	/* with a byte for each, or NULL; */
+	uint32_t	done;			/* so many of the row at hand are listed */
 	GpucolBytes *items;			/* batch */
 	uint8_t    *nulls;
 	int64_t    *numbers;
+	int64_t    *integers;		/* in place of items, where they are unpacked */
 } GpucolCpuItems;
 
 /* The first rows of the table for each saved row, by an order, as far as the table was gone through. */

@@ -140,6 +140,8 @@ gpucol_cpu_live_move(GpucolCpuReg *to, const GpucolCpuReg *from, const uint16_t 
 	to->nulls = from->nulls != NULL ? to->null_space : NULL;
 	to->coded = from->coded;
 	to->words = from->words;
+	to->items = from->items;
+	to->item_nulls = from->item_nulls;
 	to->column = from->column;
 	switch (from->cls)
 	{

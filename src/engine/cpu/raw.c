@@ -12,6 +12,7 @@
  *-------------------------------------------------------------------------
  */
 #include "engine/cpu/host.h"
+#include "engine/cpu/items.h"
 #include "kernel/bitpack.h"
 
 /* The rows of a window that have passed so far, by vector. */

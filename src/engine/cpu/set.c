@@ -10,6 +10,7 @@
  *-------------------------------------------------------------------------
  */
 #include "engine/cpu/expr_ops.h"
+#include "engine/cpu/items.h"
 #include "engine/cpu/join.h"
 
 bool
@@ -74,8 +75,9 @@ gpucol_cpu_set_init(GpucolRun *run, GpucolCpuExpansion *expansion)
 	set->absent = gpucol_cpu_alloc(run, n);
 	set->nulls = gpucol_cpu_alloc(run, n);
 	set->numbers = gpucol_cpu_alloc(run, sizeof(int64_t) * n);
+	set->integers = gpucol_cpu_alloc(run, sizeof(int64_t) * n);
 	return set->values == NULL || set->items == NULL || set->absent == NULL || set->nulls == NULL ||
-		set->numbers == NULL ? GPUCOL_OUT_OF_MEMORY : GPUCOL_OK;
+		set->numbers == NULL || set->integers == NULL ? GPUCOL_OUT_OF_MEMORY : GPUCOL_OK;
 }
 
 void
@@ -90,6 +92,7 @@ gpucol_cpu_set_free(GpucolRun *run, GpucolCpuExpansion *expansion)
 	gpucol_cpu_free(run, set->absent);
 	gpucol_cpu_free(run, set->nulls);
 	gpucol_cpu_free(run, set->numbers);
+	gpucol_cpu_free(run, set->integers);
 	gpucol_cpu_free(run, set);
 }
 
@@ -104,6 +107,9 @@ gpucol_cpu_set_open(GpucolCpuWorker *worker, const GpucolCpuProbe *probe, Gpucol
 		set->values[j] = set->absent[j] ? (GpucolBytes) {"", 0} : gpucol_cpu_op_string(reg, j);
 	}
 	set->begun = false;
+	set->flat = reg->items;
+	set->flat_nulls = reg->item_nulls;
+	set->done = 0;
 }
 
 /* Add an element to the batch, or what a row without any is handed on with. */
@@ -139,12 +145,54 @@ add_run(GpucolCpuExpansion *expansion, const GpucolCpuProbe *probe, uint32_t n)
 	return n + taken;
 }
 
+/* List elements that were unpacked without their arrays; how many there are. */
+static uint32_t
+list_flat(GpucolCpuExpansion *expansion, const GpucolCpuProbe *probe)
+{
+	GpucolCpuItems *set = expansion->set;
+	uint32_t	n = 0;
+
+	while (expansion->row < expansion->nrows && n < GPUCOL_VECTOR_VALUES)
+	{
+		uint32_t	row = expansion->row;
+		const int64_t *items = (const int64_t *) set->values[row].data + set->done;
+		uint32_t	left = (uint32_t) set->values[row].len - set->done;
+		uint32_t	take = left < GPUCOL_VECTOR_VALUES - n ? left : GPUCOL_VECTOR_VALUES - n;
+
+		for (uint32_t i = 0; i < take; i++)
+		{
+			expansion->at[n + i] = (uint16_t) row;
+			set->integers[n + i] = items[i];
+			set->nulls[n + i] = set->flat_nulls != NULL ? set->flat_nulls[items - set->flat + i] : 0;
+			set->numbers[n + i] = set->done + (int64_t) i + 1;
+		}
+		n += take;
+		set->done += take;
+		if (take < left)
+			break;
+		if (set->done == 0 && probe->keeps)
+		{
+			expansion->at[n] = (uint16_t) row;
+			set->integers[n] = set->numbers[n] = 0;
+			set->nulls[n++] = 1;
+		}
+		expansion->row++;
+		set->done = 0;
+	}
+	return n;
+}
+
 GpucolStatus
 gpucol_cpu_set_list(GpucolCpuExpansion *expansion, const GpucolCpuProbe *probe, uint32_t *listed)
 {
 	GpucolCpuItems *set = expansion->set;
 	uint32_t	n = 0;
 
+	if (set->flat != NULL)
+	{
+		*listed = list_flat(expansion, probe);
+		return GPUCOL_OK;
+	}
 	while (expansion->row < expansion->nrows && n < GPUCOL_VECTOR_VALUES)
 	{
 		bool		absent = set->absent[expansion->row] != 0;
@@ -197,6 +245,18 @@ load_integers(const GpucolCpuItems *set, int width, uint32_t n, int64_t *out)
 			out[j] = set->nulls[j] ? 0 : gpucol_array_integer(set->items[j]);
 }
 
+/* Elements that were unpacked without their arrays; of what is NULL 0. */
+static void
+load_flat(const GpucolCpuItems *set, int width, uint32_t n, GpucolCpuReg *reg)
+{
+	if (reg->cls == GPUCOL_CLASS_I)
+		for (uint32_t j = 0; j < n; j++)
+			reg->v.i[j] = set->nulls[j] != 0 ? 0 : set->integers[j];
+	else
+		for (uint32_t j = 0; j < n; j++)
+			reg->v.f[j] = set->nulls[j] != 0 ? 0 : gpucol_cpu_items_float(set->integers[j], width);
+}
+
 void
 gpucol_cpu_set_load(GpucolCpuWorker *worker, const GpucolCpuProbe *probe, int column, GpucolCpuReg *reg)
 {
@@ -212,6 +272,11 @@ gpucol_cpu_set_load(GpucolCpuWorker *worker, const GpucolCpuProbe *probe, int co
 		return;
 	}
 	memcpy(reg->null_space, set->nulls, n);
+	if (set->flat != NULL)
+	{
+		load_flat(set, probe->function.width, n, reg);
+		return;
+	}
 	switch (reg->cls)
 	{
 		case GPUCOL_CLASS_I:

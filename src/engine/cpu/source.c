@@ -26,6 +26,7 @@
 #include "engine/cpu/build.h"
 #include "engine/cpu/final.h"
 #include "engine/cpu/host.h"
+#include "engine/cpu/items.h"
 #include "engine/cpu/join.h"
 #include "kernel/bitpack.h"
 

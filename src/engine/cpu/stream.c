@@ -11,6 +11,7 @@
  *-------------------------------------------------------------------------
  */
 #include "engine/cpu/expr_alike.h"
+#include "engine/cpu/items.h"
 
 #define COPY_ROWS 1024			/* word rows mapped at a time */
 #define PAGE_BYTES (GPUCOL_PAGE_ROWS * GPUCOL_ROW_BYTES)
@@ -345,6 +346,31 @@ keep_memory(Decoding *d, GpucolDecoder *decoder, uint32_t v, GpucolBytes *values
 	d->data[v].memory = NULL;
 }
 
+/* Unpack the elements of a vector's arrays, which the values say where to find, and keep them. */
+static GpucolStatus
+take_items(Decoding *d, GpucolDecoder *decoder, uint32_t v, GpucolBytes *values)
+{
+	const int64_t *items;
+	const uint8_t *nulls;
+	uint32_t	lengths[GPUCOL_VECTOR_VALUES];
+	GpucolStatus status = gpucol_decode_items(decoder, d->first + v, lengths, &items, &nulls);
+
+	if (status != GPUCOL_OK)
+		return status;
+	d->column->raw_items[v] = items;
+	d->column->raw_nulls[v] = nulls;
+	for (uint32_t i = 0; i < GPUCOL_VECTOR_VALUES; i++)
+	{
+		values[i] = (GpucolBytes) {(const char *) items, lengths[i]};
+		items += lengths[i];
+	}
+	d->bytes[v] = decoder->packed_size;
+	d->column->raw_data[v] = decoder->packed;
+	decoder->packed = NULL;
+	decoder->packed_size = 0;
+	return GPUCOL_OK;
+}
+
 /* Decode the vectors that one thread draws. */
 static void
 decode_share(void *arg, int index)
@@ -361,8 +387,11 @@ decode_share(void *arg, int index)
 		if (d->run->input.dead[d->first + v])
 			continue;
 		gpucol_decode_map(&decoder, gpucol_decode_block_stream(d->column->desc), &d->data[v].rows);
-		d->status[v] = gpucol_decode_bytes(&decoder, d->first + v, values);
-		if (d->status[v] == GPUCOL_OK)
+		if (gpucol_cpu_column_has_items(d->column))
+			d->status[v] = take_items(d, &decoder, v, values);
+		else
+			d->status[v] = gpucol_decode_bytes(&decoder, d->first + v, values);
+		if (d->status[v] == GPUCOL_OK && !gpucol_cpu_column_has_items(d->column))
 			keep_memory(d, &decoder, v, values);
 	}
 	gpucol_decode_free(&decoder);
