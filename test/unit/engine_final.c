@@ -2,7 +2,7 @@
  *
  * engine_final.c
  *	  Groups that are complete when their vector is (engine/cpu/final.c), against groups
- *	  counted one by one: keys that rise, fall, rise in shuffled stretches, or lie in no order,
+ *	  counted one by one: keys that rise, fall, rise in shuffled stretches or but for a few vectors, or lie in no order,
  *	  with NULLs, with rows that are deleted or in delta, strings beside the key, and rows that
  *	  a join drops or multiplies; with tests of the groups, and the first of an order.
  *
@@ -36,6 +36,7 @@ enum
 	RISES,
 	FALLS,
 	STRETCHES,
+	MEETING,
 	SCATTERED,
 	NORDERS
 };
@@ -86,6 +87,11 @@ key_of(int order, int64_t row)
 			return -(row / 2) * 3;
 		case STRETCHES:
 			return (row / SEGMENT * 2 + 1) % SEGMENTS * 100000 + row % SEGMENT / 2;
+		case MEETING:
+			/* one vector of each segment has rows from everywhere */
+			if (row % SEGMENT / GPUCOL_VECTOR_VALUES == 6 && row % 5 == 0)
+				row = row * 137 % (SEGMENTS * SEGMENT);
+			return row / 2 * 1000003 - 5000000;
 		default:
 			return row * 7919 % 6007;
 	}

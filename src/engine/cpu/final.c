@@ -16,7 +16,9 @@
  *	   10..24   26..39       41..61   62..80      what is met in one vector only
  *
  * Zones of all segments are read before the scan begins, and so are the keys of delta rows, if
- * these are few; else nothing is final.  Where the first segment's vectors have no values of
+ * these are few; else nothing is final.  Where loads meet, as where short segments have been packed
+ * into one, a vector's zone reaches over many others'.  If such vectors are few, their keys are
+ * read like those of delta rows, and their zones do not count.  Where the first segment's vectors have no values of
  * their own, the others' are not looked at.  One of several keys will do: groups that differ by
  * it are different.  NULL is in no zone, and is merged.  Rows that a probe multiplies are of
  * their vector all the same.
@@ -29,24 +31,18 @@
 #include <stdlib.h>
 
 #include "engine/cpu/final.h"
+#include "engine/cpu/final_zones.h"
+#include "kernel/bitpack.h"
 
 #define ZONES			512			/* read at a time */
 #define FIRST_LIST		(32 * 1024) /* bytes of a thread's first list of final groups; others have twice */
 #define MOST_LIST		(2 * 1024 * 1024)	/* those of the one before, up to this */
 #define MOST_STRAYS		(UINT64_C(1) << 20) /* delta rows that are looked at, */
-#define STRAYS_SHARE	16			/* and of so many rows in segments at most one */
+#define STRAYS_SHARE	8			/* and of so many rows in segments at most one */
 #define MOST_VECTORS	(UINT32_C(1) << 28) /* of all segments, */
 #define MEMORY_SHARE	8			/* whose zones take this part of memory at most */
 #define LEAST_SHARE		4			/* of a zone's range, what is to be the vector's own */
 #define MOST_FIRST		65536		/* groups wanted first that each thread keeps track of */
-
-/* A zone, and then what of it no other zone contains; lo > hi: nothing. */
-typedef struct Span
-{
-	int64_t		lo;
-	int64_t		hi;
-	uint32_t	number;
-} Span;
 
 /* What is met in one vector only. */
 typedef struct Own
@@ -87,11 +83,11 @@ struct GpucolCpuFinal
 	uint32_t	nparts;
 	uint32_t	parts_room;
 	uint32_t	next;			/* of them, to come */
-	int64_t    *strays;			/* values in delta rows, ascending */
+	int64_t    *strays;			/* values in delta rows, and in vectors whose zones do not count, ascending */
 	uint64_t	nstrays;
 	uint64_t	strays_room;
 
-	Span	   *spans;			/* zones of vectors that are not empty */
+	GpucolSpan *spans;			/* zones of vectors that are not empty */
 	uint32_t	nspans;
 	uint32_t	room;
 	Own		   *vectors;		/* by vector of all segments */
@@ -103,75 +99,6 @@ struct GpucolCpuFinal
 };
 
 /* ---- zones ---- */
-
-static int
-compare_spans(const void *a, const void *b)
-{
-	const Span *x = a;
-	const Span *y = b;
-
-	return x->lo != y->lo ? (x->lo < y->lo ? -1 : 1) : (x->hi > y->hi) - (x->hi < y->hi);
-}
-
-/* Bring spans into the order of their least values, in which they mostly are, or in its reverse. */
-static void
-sort_spans(Span *spans, uint32_t n)
-{
-	uint32_t	rising = 1;
-	uint32_t	falling = 1;
-
-	while (rising < n && spans[rising - 1].lo <= spans[rising].lo)
-		rising++;
-	while (falling < n && spans[falling - 1].lo >= spans[falling].lo)
-		falling++;
-	if (rising >= n)
-		return;
-	if (falling < n)
-	{
-		qsort(spans, n, sizeof(Span), compare_spans);
-		return;
-	}
-	for (uint32_t i = 0; i < n / 2; i++)
-	{
-		Span		span = spans[i];
-
-		spans[i] = spans[n - 1 - i];
-		spans[n - 1 - i] = span;
-	}
-}
-
-/*
- * Make zones, none of them empty, what of each no other contains: what lies behind the
- * greatest value of those that begin before it, and before the next one begins.
- */
-static void
-find_own(Span *spans, uint32_t n)
-{
-	int64_t		greatest = INT64_MIN;
-
-	sort_spans(spans, n);
-	for (uint32_t i = 0; i < n; i++)
-	{
-		Span	   *span = &spans[i];
-		int64_t		top = span->hi;
-		bool		none = i > 0 && greatest == INT64_MAX;
-
-		if (i > 0 && !none && span->lo <= greatest)
-			span->lo = greatest + 1;
-		if (i + 1 < n && span->hi >= spans[i + 1].lo)
-		{
-			none |= spans[i + 1].lo == INT64_MIN;
-			span->hi = none ? INT64_MIN : spans[i + 1].lo - 1;
-		}
-		if (none)
-		{
-			span->lo = 1;
-			span->hi = 0;
-		}
-		if (i == 0 || top > greatest)
-			greatest = top;
-	}
-}
 
 /* How many values an interval has, about. */
 static double
@@ -185,15 +112,15 @@ static GpucolStatus
 grow_spans(GpucolRun *run, GpucolCpuFinal *final, uint32_t n, bool *fits)
 {
 	uint32_t	room = final->room == 0 ? ZONES : final->room;
-	Span	   *spans;
+	GpucolSpan *spans;
 
 	while (room < final->nspans + n)
 		room *= 2;
 	*fits = room <= MOST_VECTORS &&
-		(sizeof(Span) + sizeof(Own)) * room < gpucol_budget_left(&run->mem.budget) / MEMORY_SHARE;
+		(sizeof(GpucolSpan) + sizeof(Own)) * room < gpucol_budget_left(&run->mem.budget) / MEMORY_SHARE;
 	if (!*fits || room == final->room)
 		return GPUCOL_OK;
-	spans = gpucol_cpu_realloc(run, final->spans, sizeof(Span) * room);
+	spans = gpucol_cpu_realloc(run, final->spans, sizeof(GpucolSpan) * room);
 	if (spans == NULL)
 		return GPUCOL_OUT_OF_MEMORY;
 	final->spans = spans;
@@ -220,7 +147,7 @@ add_zones(GpucolRun *run, uint16_t column, bool *fits)
 		/* every vector may have what the chunk has */
 		zones[0] = desc->flags & GPUCOL_CHUNK_HAS_ZONE ? desc->zone : (GpucolZone) {INT64_MIN, INT64_MAX};
 		for (uint32_t v = 0; v < n; v++)
-			final->spans[final->nspans++] = (Span) {zones[0].min, zones[0].max, before + v};
+			final->spans[final->nspans++] = (GpucolSpan) {zones[0].min, zones[0].max, before + v};
 		return GPUCOL_OK;
 	}
 	run->input.cols[column].desc = desc;
@@ -234,7 +161,7 @@ add_zones(GpucolRun *run, uint16_t column, bool *fits)
 			return status;
 		for (uint32_t i = 0; i < take; i++)
 			if (zones[i].min <= zones[i].max)
-				final->spans[final->nspans++] = (Span) {zones[i].min, zones[i].max, before + v + i};
+				final->spans[final->nspans++] = (GpucolSpan) {zones[i].min, zones[i].max, before + v + i};
 	}
 	return GPUCOL_OK;
 }
@@ -252,10 +179,10 @@ divide(GpucolRun *run, GpucolCpuFinal *final)
 	/* zones, before they become what is the vector's own */
 	for (uint32_t i = 0; i < final->nspans; i++)
 		final->vectors[final->spans[i].number] = (Own) {final->spans[i].lo, final->spans[i].hi};
-	find_own(final->spans, final->nspans);
+	gpucol_cpu_spans_own(final->spans, final->nspans);
 	for (uint32_t i = 0; i < final->nspans; i++)
 	{
-		const Span *span = &final->spans[i];
+		const GpucolSpan *span = &final->spans[i];
 		Own		   *own = &final->vectors[span->number];
 		bool		enough = width(span->lo, span->hi) * LEAST_SHARE >= width(own->lo, own->hi);
 
@@ -331,6 +258,7 @@ choose_key(GpucolRun *run, bool *found)
 			final->column = (uint16_t) column;
 			final->nvectors = 0;
 			status = add_zones(run, final->column, &fits);
+			final->nspans = gpucol_cpu_spans_part(final->spans, final->nspans);
 			if (status == GPUCOL_OK && fits)
 				status = divide(run, final);
 			final->nspans = 0;
@@ -371,6 +299,23 @@ compare_values(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
+/* Room for n more strays. */
+static GpucolStatus
+grow_strays(GpucolRun *run, GpucolCpuFinal *final, uint64_t n)
+{
+	uint64_t	room = 2 * (final->nstrays + n);
+	int64_t    *strays;
+
+	if (final->nstrays + n <= final->strays_room)
+		return GPUCOL_OK;
+	strays = gpucol_cpu_realloc(run, final->strays, sizeof(int64_t) * room);
+	if (strays == NULL)
+		return GPUCOL_OUT_OF_MEMORY;
+	final->strays = strays;
+	final->strays_room = room;
+	return GPUCOL_OK;
+}
+
 /* Note the values of the delta rows; *few: there are no more than `most`. */
 static GpucolStatus
 note_delta(GpucolRun *run, GpucolCpuFinal *final, uint64_t most, bool *few)
@@ -385,25 +330,94 @@ note_delta(GpucolRun *run, GpucolCpuFinal *final, uint64_t most, bool *few)
 		*few = final->nstrays + delta.nrows <= most;
 		if (!*few)
 			return GPUCOL_OK;
-		if (final->nstrays + delta.nrows > final->strays_room)
-		{
-			uint64_t	room = 2 * (final->nstrays + delta.nrows);
-			int64_t    *strays = gpucol_cpu_realloc(run, final->strays, sizeof(int64_t) * room);
-
-			if (strays == NULL)
-				return GPUCOL_OUT_OF_MEMORY;
-			final->strays = strays;
-			final->strays_room = room;
-		}
+		status = grow_strays(run, final, delta.nrows);
+		if (status != GPUCOL_OK)
+			return status;
 		/* 0 for NULL does no harm, nor does the lower half of what no segment has */
 		memcpy(final->strays + final->nstrays, column->values, sizeof(int64_t) * delta.nrows);
 		final->nstrays += delta.nrows;
 		run->source->ops->check_interrupts(run->source);
 	}
 	*few = true;
-	if (final->nstrays > 0)
-		qsort(final->strays, final->nstrays, sizeof(int64_t), compare_values);
 	return status == GPUCOL_END ? GPUCOL_OK : status;
+}
+
+/* Note the values of a vector of the segment at hand; *known: they can be told here. */
+static GpucolStatus
+note_vector(GpucolRun *run, GpucolCpuFinal *final, uint32_t vector, bool *known)
+{
+	const GpucolChunkDesc *desc = run->input.segment.chunks[final->column];
+	_Alignas(GPUCOL_ROW_BYTES) char words[64 * GPUCOL_ROW_BYTES];
+	uint64_t	size = (uint64_t) desc->width * GPUCOL_ROW_BYTES;
+	GpucolStatus status = grow_strays(run, final, GPUCOL_VECTOR_VALUES);
+
+	*known = (desc->coding == GPUCOL_CODING_FOR || desc->coding == GPUCOL_CODING_STEP) && size > 0;
+	if (status != GPUCOL_OK || !*known)
+		return status;
+	run->input.cols[final->column].desc = desc;
+	status = gpucol_cpu_stream_copy(run, final->column, GPUCOL_STREAM_CODES, vector * size, size, words);
+	if (status != GPUCOL_OK)
+		return status;
+	/* those of NULLs and behind the last row do no harm */
+	gpucol_cpu_column_unpack(desc, words, final->strays + final->nstrays);
+	final->nstrays += GPUCOL_VECTOR_VALUES;
+	return GPUCOL_OK;
+}
+
+/*
+ * Note the values of vectors whose zones are in the way of many others' (wide spans, by number):
+ * then their zones need not count.  Reads the segments once more.
+ */
+static GpucolStatus
+note_wide(GpucolRun *run, GpucolCpuFinal *final, const GpucolSpan *wide, uint32_t n, bool *known)
+{
+	GpucolStatus status = GPUCOL_OK;
+	uint32_t	w = 0;
+
+	run->source->ops->rescan(run->source);
+	for (uint32_t p = 0; p < final->nparts && w < n && status == GPUCOL_OK; p++)
+	{
+		uint32_t	end = p + 1 < final->nparts ? final->parts[p + 1].first : final->nvectors;
+
+		status = run->source->ops->next_segment(run->source, &run->input.segment);
+		if (status == GPUCOL_OK && run->input.segment.id != final->parts[p].id)
+			status = GPUCOL_CORRUPT;
+		while (status == GPUCOL_OK && w < n && wide[w].number < end)
+		{
+			status = note_vector(run, final, wide[w++].number - final->parts[p].first, known);
+			if (!*known)
+				return status;
+		}
+		run->source->ops->check_interrupts(run->source);
+	}
+	return status == GPUCOL_END ? GPUCOL_CORRUPT : status;
+}
+
+/* The strays: values of delta rows, and of vectors in the way; *few: there are no more than `most`. */
+static GpucolStatus
+note_strays(GpucolRun *run, GpucolCpuFinal *final, uint64_t most, bool *few)
+{
+	uint32_t	n = gpucol_cpu_spans_part(final->spans, final->nspans);
+	uint32_t	nwide = final->nspans - n;
+	GpucolStatus status = note_delta(run, final, most, few);
+
+	if (status != GPUCOL_OK || !*few)
+		return status;
+	if (nwide > 0 && final->nstrays + (uint64_t) nwide * GPUCOL_VECTOR_VALUES <= most)
+	{
+		uint64_t	nstrays = final->nstrays;
+		bool		known = true;
+
+		gpucol_cpu_spans_number(final->spans + n, nwide);
+		status = note_wide(run, final, final->spans + n, nwide, &known);
+		if (known)
+			final->nspans = n;
+		else
+			final->nstrays = nstrays;
+	}
+	if (status == GPUCOL_OK && final->nstrays > 0)
+		qsort(final->strays, final->nstrays, sizeof(int64_t), compare_values);
+	return status;
 }
 
 /* What the threads have. */
@@ -448,7 +462,7 @@ look_ahead(GpucolRun *run, GpucolCpuFinal *final, bool *pays)
 	if (status != GPUCOL_END)
 		return status;
 	rows /= STRAYS_SHARE;
-	status = note_delta(run, final, rows < MOST_STRAYS ? rows : MOST_STRAYS, pays);
+	status = note_strays(run, final, rows < MOST_STRAYS ? rows : MOST_STRAYS, pays);
 	if (status == GPUCOL_OK && *pays)
 		status = divide(run, final);
 	return status == GPUCOL_OK && *pays ? open_threads(run, final) : status;
