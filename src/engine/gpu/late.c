@@ -158,18 +158,11 @@ map_vector(GpucolGpuRun *run, Reader *reader, uint32_t v)
 		gpucol_decode_extent(desc, (GpucolStreamKind) k, v, 1, &row, &n);
 		status = map(run, reader, (GpucolStreamKind) k, row, n, &left);
 	}
-	if (status == GPUCOL_OK && desc->coding == GPUCOL_CODING_RAW)
+	if (status == GPUCOL_OK && gpucol_decode_has_blocks(desc))
 	{
-		uint64_t	start;
-		uint64_t	end;
-
-		status = gpucol_decode_block(&reader->decoder, v, &start, &end);
-		if (status == GPUCOL_OK && end > start)
-		{
-			row = (uint32_t) (start / GPUCOL_ROW_BYTES);
-			n = (uint32_t) ((end - 1) / GPUCOL_ROW_BYTES) + 1 - row;
-			status = map(run, reader, GPUCOL_STREAM_DATA, row, n, &left);
-		}
+		status = gpucol_decode_block_rows(&reader->decoder, v, &row, &n);
+		if (status == GPUCOL_OK && n > 0)
+			status = map(run, reader, gpucol_decode_block_stream(desc), row, n, &left);
 	}
 	reader->vector = v;
 	return status;
