@@ -121,7 +121,7 @@ GpucolCodes::number(GpucolDeviceMemory &memory, bool has_null, bool computing,
 		host_.push_back(0);
 	if (!number_directly(each))
 		number_by_sorting(each);
-	n_ = host_.size();
+	n_ = known_ = host_.size();
 	if (n_ > UINT32_MAX - 1)
 		throw GpucolFailure{GPUCOL_UNSUPPORTED};
 	while ((n_ >> bits_) > 0)
@@ -142,7 +142,7 @@ GpucolCodes::code(int64_t value) const
 {
 	if (!direct_.empty())
 		return direct_[(uint64_t) value - (uint64_t) host_[has_null_]];
-	return (uint32_t) (std::lower_bound(host_.begin() + has_null_, host_.end(), value) -
+	return (uint32_t) (std::lower_bound(host_.begin() + has_null_, host_.begin() + known_, value) -
 					   host_.begin());
 }
 

@@ -141,6 +141,7 @@ private:
 	bool		has_null_ = false;
 	int			bits_ = 1;
 	size_t		n_ = 0;
+	size_t		known_ = 0;		/* of them, those that were beforehand: first in host_, in value order */
 	std::vector<int64_t> host_;
 	std::vector<uint32_t> direct_;	/* code of value less the least one, where
 									 * values lie close together; else empty */

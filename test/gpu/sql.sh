@@ -105,6 +105,7 @@ over()
 {
 	local q=${1//from T/from $2}
 
+	q=${q//( T /( $2 }
 	echo "${q//join T/join $2}"
 }
 

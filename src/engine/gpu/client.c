@@ -331,6 +331,7 @@ cuda_probe_figures(const GpucolRun *handle, int probe, GpucolProbeFigures *out)
 {
 	const GpucolGpuRun *run = own(handle);
 
+	memset(out, 0, sizeof(*out));
 	out->probed = probe < GPUCOL_WIRE_MAX_PROBES ? run->result.probed[probe] : 0;
 	out->found = probe < GPUCOL_WIRE_MAX_PROBES ? run->result.found[probe] : 0;
 }
