@@ -128,17 +128,31 @@ def query_row(query, threads, duck):
             + (f"{other:.1f} | {other / gpucol:.1f} |" if other else " | |"))
 
 
+def sessions(server):
+    """How many processes of sessions the server's first process still has; one that has ended has no title."""
+    found = 0
+    with open(f"/proc/{server}/task/{server}/children", encoding="utf-8") as file:
+        for child in file.read().split():
+            try:
+                with open(f"/proc/{child}/cmdline", encoding="utf-8") as title:
+                    text = title.read()
+                    found += text == "" or "[local]" in text
+            except OSError:     # it is gone
+                pass
+    return found
+
+
 def processor_ms(run):
     """Milliseconds of processor time of the sessions that a function opens and closes, by what the server's first process knows."""
     def spent():
+        while sessions(server) > 0:
+            time.sleep(0.02)
         with open(f"/proc/{server}/stat", encoding="utf-8") as file:
             return sum(int(n) for n in file.read().rsplit(")", 1)[1].split()[13:15])
 
     server = psql("SELECT split_part(pg_read_file('postmaster.pid'), E'\\n', 1)").strip()
-    time.sleep(0.2)             # the session that told it has to end, too
     before = spent()
     run()
-    time.sleep(0.2)
     return (spent() - before) * 1000 / os.sysconf("SC_CLK_TCK")
 
 

@@ -27,6 +27,7 @@ PLOTS = [
 	("comparison-tpch-h200", "2026-11-28-h200.txt", "## tpch", "duckdb / cuda", "TPC-H, scale 10, H200: DuckDB's time over gpucol's"),
 	("comparison-citus", "2026-11-25-peers.txt", "## tpch", "citus / gpucol", "TPC-H: Citus columnar's time over gpucol's"),
 	("comparison-pgcolumnar", "2026-11-25-peers.txt", "## tpch", "pgcolumnar / gpucol", "TPC-H: pgColumnar's time over gpucol's"),
+	("comparison-timescaledb", "2026-11-28-timescaledb.txt", "## tpch", "timescaledb / gpucol", "TPC-H: TimescaleDB's time over gpucol's"),
 	("comparison-recursion-duckdb", "2026-11-25-recursion.txt", "", "DuckDB / gpucol",
 	 "WITH RECURSIVE: DuckDB's time over gpucol's"),
 	("comparison-recursion", "2026-11-22-c9f4a3e.txt", "", "PostgreSQL / gpucol over heap",
@@ -103,6 +104,7 @@ def draw(title, rows):
 
 def main():
 	folder = sys.argv[1] if len(sys.argv) > 1 else DOCS
+	os.makedirs(folder, exist_ok=True)
 	for name, file, heading, column, title in PLOTS:
 		with open(os.path.join(folder, name + ".svg"), "w", encoding="utf-8") as out:
 			out.write(draw(title, read_table(file, heading, column)))
