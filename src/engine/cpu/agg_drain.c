@@ -14,7 +14,9 @@
  *
  * Where nearly every row is a group of its own, a look into the thread's table before another
  * into the one by key gains nothing: rows are added to it as groups then (foresee).  A key
- * that many rows have is never sent to one thread row by row, since its rows are no such.
+ * that many rows have is never sent to one thread row by row, since its rows are no such.  Pairs of sets
+ * are listed so where most rows have one of their own, and told apart in the tables by key alone, whose
+ * partitions are small enough for a processor's cache; threads' tables with sets are drained early for that.
  *
  * In the end what is left is drained, too, and the tables by key are delivered: nothing is
  * merged by one thread.  Pairs of sets of distinct values go with their groups.  Scores of
@@ -29,6 +31,7 @@
 
 #define PARTITIONS	128
 #define LOCAL_ITEMS	(UINT32_C(1) << 19)	/* room of all threads' tables where they may have all groups, */
+#define LISTED_ITEMS	(4 * LOCAL_ITEMS)	/* or list pairs, whose groups come again in each drain, */
 #define CACHED_BYTES	(1024 * 1024)	/* else of one */
 #define LEAST_ROOM	1024				/* however short memory is */
 #define FEW_THREADS	4					/* whose tables may be more than a quarter of memory */
@@ -83,6 +86,18 @@ groups_of(GpucolCpuGroups *const *tables, int n)
 	return groups;
 }
 
+/* Pairs of sets of some tables. */
+static uint64_t
+pairs_of(const GpucolRun *run, GpucolCpuGroups *const *tables, int n)
+{
+	uint64_t	pairs = 0;
+
+	for (int i = 0; i < n; i++)
+		for (int s = 0; s < run->agg.ndistinct; s++)
+			pairs += tables[i]->sets[s].n;
+	return pairs;
+}
+
 /* May the tables be drained at all? */
 static bool
 may_drain(const GpucolRun *run)
@@ -109,7 +124,9 @@ set_room(GpucolRun *run)
 	uint64_t	room = CACHED_BYTES / bytes;
 
 	if (!begun)
-		room = most;
+		room = run->agg.ndistinct == 0 ? most : LOCAL_ITEMS / nworkers;
+	else if (run->agg.lists)
+		room = (keyed > LISTED_ITEMS ? keyed : LISTED_ITEMS) / nworkers;
 	else if (run->agg.appends || run->agg.disjoint)
 		room = (keyed > LOCAL_ITEMS ? keyed : LOCAL_ITEMS) / nworkers;
 	else if (keyed * nworkers <= LOCAL_ITEMS && room < LOCAL_ITEMS / nworkers)
@@ -124,11 +141,19 @@ set_room(GpucolRun *run)
 /*
  * After a drain of `drained` groups of so many rows, of which `fresh` were new: which groups do the
  * next rows have?  Where most rows were groups of their own, rows are not looked up in the threads'
- * tables but added, one drain in SEVERAL left out, which looks again.
+ * tables but added, one drain in SEVERAL left out, which looks again; so are their `pairs` of sets.
  */
 static void
-foresee(GpucolRun *run, uint64_t rows, uint64_t drained, uint64_t fresh)
+foresee(GpucolRun *run, uint64_t rows, uint64_t drained, uint64_t fresh, uint64_t pairs)
 {
+	uint64_t	most = rows * (uint64_t) run->agg.ndistinct;
+
+	if (run->agg.lists)
+		run->agg.lists = run->stats.reduction.drained % SEVERAL != 0;
+	else
+		run->agg.lists = run->agg.ndistinct > 0 && pairs >= most - most / 8;
+	for (int p = 0; p < run->agg.nparts; p++)
+		gpucol_cpu_group_set_lists(run->agg.parts[p], run->agg.lists);
 	run->agg.disjoint = fresh >= drained - drained / 8;
 	if (run->agg.appends)
 		run->agg.appends = run->stats.reduction.drained % SEVERAL != 0;
@@ -221,7 +246,8 @@ deal_table(GpucolRun *run, const GpucolCpuGroups *groups, Local *local)
 	{
 		Pairs		pairs = {&groups->sets[s], local->partition};
 
-		status = deal_items(run, &local->pairs[s], pairs.set->nslots, partition_of_pair, &pairs);
+		status = deal_items(run, &local->pairs[s], groups->lists ? pairs.set->n : pairs.set->nslots,
+							partition_of_pair, &pairs);
 	}
 	return status;
 }
@@ -378,6 +404,7 @@ drain_all(GpucolRun *run)
 	Drain		drain = {.run = run};
 	uint64_t	keyed = groups_of(run->agg.keyed, run->agg.nkeyed);
 	uint64_t	drained = groups_of(run->agg.parts, run->agg.nparts);
+	uint64_t	pairs = pairs_of(run, run->agg.parts, run->agg.nparts);
 	uint64_t	rows = 0;
 	GpucolStatus status;
 
@@ -394,7 +421,7 @@ drain_all(GpucolRun *run)
 		rows += run->workers[w].grouped;
 		run->workers[w].grouped = 0;
 	}
-	foresee(run, rows, drained, groups_of(run->agg.keyed, run->agg.nkeyed) - keyed);
+	foresee(run, rows, drained, groups_of(run->agg.keyed, run->agg.nkeyed) - keyed, pairs);
 	set_room(run);
 	return GPUCOL_OK;
 }

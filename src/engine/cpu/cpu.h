@@ -551,6 +551,7 @@ typedef struct GpucolCpuAggregation
 	GpucolCpuGroups **keyed;	/* by key, what parts were drained into (agg_drain.c); NULL: nothing */
 	int			nkeyed;
 	bool		appends;		/* rows become groups of parts without a look whether these are there */
+	bool		lists;			/* and pairs of sets are listed so */
 	bool		disjoint;		/* groups of parts were not drained before, last time */
 	uint32_t	room;			/* items of a part that has to be drained; 0: none has */
 	GpucolCpuDense *dense;		/* plan for the segment; NULL: by value */

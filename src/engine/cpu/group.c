@@ -66,6 +66,22 @@ clear_slots(GpucolHashTable *table)
 		memset(table->slots, 0, sizeof(uint64_t) * table->nslots);
 }
 
+/* Empty the slots of a set. */
+static void
+clear_set(GpucolCpuSet *set)
+{
+	if (set->nslots > 0)
+		memset(set->slots, 0, 2 * sizeof(uint64_t) * set->nslots);
+}
+
+void
+gpucol_cpu_group_set_lists(GpucolCpuGroups *groups, bool lists)
+{
+	for (int s = 0; s < groups->run->agg.ndistinct && groups->lists && !lists; s++)
+		clear_set(&groups->sets[s]);
+	groups->lists = lists;
+}
+
 void
 gpucol_cpu_group_clear(GpucolCpuGroups *groups)
 {
@@ -81,8 +97,8 @@ gpucol_cpu_group_clear(GpucolCpuGroups *groups)
 	{
 		GpucolCpuSet *set = &groups->sets[s];
 
-		if (set->nslots > 0)
-			memset(set->slots, 0, 2 * sizeof(uint64_t) * set->nslots);
+		if (!groups->lists)
+			clear_set(set);
 		set->n = 0;
 		groups->seen[s].serial = 0;
 	}

@@ -29,7 +29,7 @@ typedef struct GpucolCpuSet
 {
 	uint64_t	n;
 	uint64_t	nslots;
-	uint64_t   *slots;			/* pairs: group + 1, value */
+	uint64_t   *slots;			/* pairs: group + 1, value; the first n of a list */
 
 	/* numbers of strings in the only group: a bit each */
 	uint64_t   *bits;
@@ -106,6 +106,7 @@ struct GpucolCpuGroups
 	size_t		chunk_used;
 	size_t		chunk_size;
 	GpucolCpuSet *sets;
+	bool		lists;			/* pairs of sets are listed, without a look whether they are there */
 	GpucolCpuSeen *seen;		/* by set */
 	GpucolCpuExtreme *extremes;
 
@@ -123,6 +124,9 @@ extern void gpucol_cpu_group_destroy(GpucolCpuGroups *groups);
 
 /* Make a table empty, but for channels that are not flushed. */
 extern void gpucol_cpu_group_clear(GpucolCpuGroups *groups);
+
+/* Have an empty table list the pairs of its sets, or tell them apart. */
+extern void gpucol_cpu_group_set_lists(GpucolCpuGroups *groups, bool lists);
 
 /* Bytes of a table: groups, what finds them, strings and sets. */
 extern uint64_t gpucol_cpu_group_bytes(const GpucolCpuGroups *groups);

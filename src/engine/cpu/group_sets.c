@@ -5,6 +5,7 @@
  *
  * Pairs of group and value; where there is one group only, values alone: half as many bytes,
  * and tables of several threads need not be merged, as only the number of values is asked for.
+ * Pairs may be listed as they come, to be told apart where they are merged (agg_drain.c).
  *
  *-------------------------------------------------------------------------
  */
@@ -230,6 +231,31 @@ grow_pairs(GpucolCpuGroups *groups, GpucolCpuSet *set, uint32_t n)
 	return GPUCOL_OK;
 }
 
+/* List pairs. */
+static GpucolStatus
+list_pairs(GpucolCpuGroups *groups, GpucolCpuSet *set, const uint32_t *ids, const uint64_t *values, uint32_t n)
+{
+	uint64_t	room = set->nslots == 0 ? FIRST_PAIRS : set->nslots;
+	uint64_t   *slots = set->slots;
+
+	while (room < set->n + n)
+		room *= 2;
+	if (room > set->nslots)
+		slots = gpucol_cpu_realloc(groups->run, slots, 2 * sizeof(uint64_t) * room);
+	if (slots == NULL)
+		return GPUCOL_OUT_OF_MEMORY;
+	set->slots = slots;
+	set->nslots = room;
+	slots += 2 * set->n;
+	for (uint32_t j = 0; j < n; j++)
+	{
+		slots[2 * j] = ids[j] + UINT64_C(1);
+		slots[2 * j + 1] = values[j];
+	}
+	set->n += n;
+	return GPUCOL_OK;
+}
+
 GpucolStatus
 gpucol_cpu_group_add_pairs(GpucolCpuGroups *groups, uint32_t number, const uint32_t *ids,
 						   const uint64_t *values, uint32_t n, uint32_t offset)
@@ -237,6 +263,8 @@ gpucol_cpu_group_add_pairs(GpucolCpuGroups *groups, uint32_t number, const uint3
 	GpucolCpuSet *set = &groups->sets[number];
 	size_t		stride = groups->run->agg.group_words;
 
+	if (groups->lists)
+		return list_pairs(groups, set, ids, values, n);
 	if (grow_pairs(groups, set, n) != GPUCOL_OK)
 		return GPUCOL_OUT_OF_MEMORY;
 	if (set->nslots >= GPUCOL_CPU_CACHED_SLOTS)
