@@ -73,6 +73,7 @@ SELECT differ('SELECT count(*), sum(edge.n) FROM e JOIN edge ON e.x < 2000 AND e
 	differ('SELECT count(*) FROM e JOIN nobody b ON 1 / (e.x - e.x) > b.xl');
 
 -- how many pairs are made
+SET gpucol.engine = cpu;
 CREATE FUNCTION pairs(query text) RETURNS SETOF text LANGUAGE plpgsql AS $$
 DECLARE line text;
 BEGIN
