@@ -110,7 +110,7 @@ extern GpucolStatus gpucol_chunk_encode_bytes(GpucolChunkBuilder *b);
 /* The same of numerics as packed mantissas; GPUCOL_END if some value has none. */
 extern GpucolStatus gpucol_chunk_encode_numerics(GpucolChunkBuilder *b);
 
-/* The same of arrays as lengths and elements; GPUCOL_END if some array is not of that form, or they are no smaller. */
+/* The same of arrays as lengths and elements; GPUCOL_END if one is not of that form, or they are no smaller. */
 extern GpucolStatus gpucol_chunk_encode_arrays(GpucolChunkBuilder *b);
 
 /* encode_bytes.c: a dictionary's entries in their order, and final codes by provisional ones; into DICT and DATA */

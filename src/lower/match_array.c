@@ -330,6 +330,45 @@ item_passes(const GpucolMatchArray *match, GpucolBytes item)
 	return (item.len == c->equal.len && memcmp(item.data, c->equal.data, item.len) == 0) != c->negate;
 }
 
+/* How many of n integers pass a comparison. */
+#define COUNT_PASSING(T) \
+	do \
+	{ \
+		for (uint32_t i = 0; i < n; i++) \
+		{ \
+			T			value; \
+\
+			memcpy(&value, data + i * sizeof(T), sizeof(T)); \
+			inside += (uint64) value - least <= range; \
+		} \
+	} while (0)
+
+static uint32_t
+count_passing(const Comparison *c, const char *data, int width, uint32_t n)
+{
+	uint64		least = (uint64) c->least;
+	uint64		range = (uint64) c->most - least;
+	uint32_t	inside = 0;
+
+	if (c->least > c->most)
+		return c->negate ? n : 0;
+	if (width == sizeof(int16))
+		COUNT_PASSING(int16);
+	else if (width == sizeof(int32))
+		COUNT_PASSING(int32);
+	else
+		COUNT_PASSING(int64);
+	return c->negate ? n - inside : inside;
+}
+
+/* Are the elements of an array integers, none of them NULL, all of whose bytes are there? */
+static bool
+is_plain(const GpucolMatchArray *match, const GpucolArrayValue *array)
+{
+	return match->element.cls == GPUCOL_CLASS_I && array->present == NULL &&
+		(uint64) array->nitems * match->element.width <= array->end - array->first;
+}
+
 /* ANY: is one of the elements so?  ALL: are all? */
 static uint8_t
 decide_each(const GpucolMatchArray *match, const GpucolArrayValue *array)
@@ -340,6 +379,13 @@ decide_each(const GpucolMatchArray *match, const GpucolArrayValue *array)
 	bool		has_null = false;
 	bool		isnull;
 
+	if (is_plain(match, array))
+	{
+		uint32_t	passing = count_passing(&match->comparison, array->base + array->first, match->element.width,
+											array->nitems);
+
+		return any ? passing > 0 : passing == array->nitems;
+	}
 	while (gpucol_array_next(array, match->element.width, &place, &item, &isnull))
 	{
 		has_null |= isnull;

@@ -23,9 +23,9 @@ SELECT i,
 	array_fill(5, ARRAY[i % 300]),
 	ARRAY[NULL, hashint4(i) % 4096, i % 1000, NULL, hashint4(i + 1) % 4096]::int[],
 	ARRAY[2147483647 - i % 3, -2147483648 + i % 5]
-FROM generate_series(1, 100000) i;
+FROM generate_series(1, 20000) i;
 UPDATE arrays_heap SET i8 = ARRAY[9223372036854775807, -9223372036854775808, id] WHERE id % 1000 = 1;
-UPDATE arrays_heap SET i4 = (SELECT array_agg(k) FROM generate_series(1, 30000) k) WHERE id = 70000;
+UPDATE arrays_heap SET i4 = (SELECT array_agg(k) FROM generate_series(1, 30000) k) WHERE id = 15000;
 CREATE TABLE arrays_packed (LIKE arrays_heap) USING gpucol;
 INSERT INTO arrays_packed SELECT * FROM arrays_heap;
 SELECT column_name, coding, bit_width FROM gpucol.columns('arrays_packed') WHERE column_name NOT IN ('f8', 'i8') ORDER BY 1;
@@ -50,7 +50,7 @@ WHERE NOT record_image_eq(row(h.i2, h.i4, h.i8, h.f4, h.f8, h.d, h.ts, h.b, h.t,
 CREATE INDEX ON arrays_packed (id);
 SET enable_seqscan = off;
 SET gpucol.enable_scan = off;
-SELECT count(*) FROM generate_series(1, 100000, 997) g JOIN arrays_heap h ON h.id = g, LATERAL (SELECT * FROM arrays_packed p WHERE p.id = g OFFSET 0) p
+SELECT count(*) FROM generate_series(1, 20000, 197) g JOIN arrays_heap h ON h.id = g, LATERAL (SELECT * FROM arrays_packed p WHERE p.id = g OFFSET 0) p
 WHERE NOT record_image_eq(row(h.i2, h.i4, h.i8, h.f4, h.f8, h.d, h.ts, h.b, h.t, h.nu, h.empty, h.constant, h.nulls, h.big),
 	row(p.i2, p.i4, p.i8, p.f4, p.f8, p.d, p.ts, p.b, p.t, p.nu, p.empty, p.constant, p.nulls, p.big));
 RESET enable_seqscan;
@@ -102,14 +102,14 @@ CREATE TABLE kinds_heap AS SELECT i, ARRAY[i % 10, i / 7 % 10, i / 11 % 10, i / 
 	ARRAY[i % 128]::"char"[] AS c, ARRAY[md5(i::text)::uuid] AS u, ARRAY[point(i, 1)] AS pt, ARRAY[i * interval '1 day'] AS s, ARRAY['n' || i]::name[] AS n,
 	ARRAY[row(i, 2)::record]::record[] IS NULL AS r, ARRAY[i::money] AS m, ARRAY[i::oid, 4294967295] AS o, ARRAY[jsonb_build_object('k', i % 40)] AS j,
 	ARRAY[int4range(i % 10, i % 10 + 5)] AS g
-FROM generate_series(1, 70000) i;
+FROM generate_series(1, 9000) i;
 CREATE TABLE kinds_packed USING gpucol AS TABLE kinds_heap;
 SELECT column_name, coding FROM gpucol.columns('kinds_packed') ORDER BY 1;
 SELECT count(*) FROM kinds_heap h JOIN kinds_packed p USING (i) WHERE NOT record_image_eq(h, p);
 
 -- statements on the elements, over segments and delta, by the engine
-INSERT INTO arrays_packed SELECT * FROM arrays_heap WHERE id % 4000 = 8;
-INSERT INTO arrays_heap SELECT * FROM arrays_heap WHERE id % 4000 = 8;
+INSERT INTO arrays_packed SELECT * FROM arrays_heap WHERE id % 1000 = 8;
+INSERT INTO arrays_heap SELECT * FROM arrays_heap WHERE id % 1000 = 8;
 CREATE FUNCTION alike(query text) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE missing bigint; extra bigint; n bigint;
 BEGIN
@@ -145,7 +145,16 @@ SELECT query, alike(query) FROM (VALUES
 	('SELECT e, count(*) FROM #, unnest(t) e GROUP BY e'),
 	('SELECT sum(e), count(*), min(e), max(e) FROM #, unnest(constant) e'),
 	('SELECT i4, count(*) FROM # WHERE id % 100 = 7 GROUP BY i4'),
-	('SELECT id, i4, cardinality(i4), i4[2] AS second FROM # WHERE 5 = ANY (i4) AND id % 100 = 7'),
+	('SELECT id, i4, cardinality(i4), i4[2] AS second FROM # WHERE 5 = ANY (i4) AND id % 10 = 7'),
+	('SELECT cardinality(t) AS n, array_upper(nu, 1), count(*) FROM # GROUP BY 1, 2'),
+	('SELECT count(*) FILTER (WHERE i4[2] = ANY (i4)) AS a, count(*) FILTER (WHERE id % 7 = ANY (nulls)) AS b, count(*) FILTER (WHERE f4[1] = ANY (f4)) AS c FROM #'),
+	('SELECT e, n, count(*), sum(id) FROM # LEFT JOIN LATERAL unnest(i4) WITH ORDINALITY u(e, n) ON true GROUP BY e, n'),
+	('SELECT x.e, y.f, count(*), sum(cardinality(i4)) FROM #, unnest(i2) x(e), unnest(d) y(f) WHERE id < 3000 GROUP BY 1, 2'),
+	('SELECT x.e, k.w, count(*), sum(i4[1]) FROM # JOIN (VALUES (1, 2), (3, 4), (3, 5)) k(v, w) ON k.v = id % 5, unnest(i4) x(e) GROUP BY 1, 2'),
+	('SELECT x.e, count(*) FROM # JOIN (SELECT id AS other, i4 AS b FROM # WHERE id % 10 = 3) k ON k.other = id, unnest(k.b) x(e) WHERE x.e = ANY (i4) GROUP BY 1'),
+	('SELECT id, e FROM #, unnest(i4) e WHERE id % 50 = 3'),
+	('SELECT i4[1] AS a, f8[1] AS b, count(*) FROM # WHERE cardinality(i4) > 10 AND f8[1] > 0 GROUP BY 1, 2'),
+	('SELECT max(e), min(e), count(e) FROM #, unnest(f4) e WHERE e <> ALL (f4[1:1]) OR e > 0'),
 	('SELECT count(*) FROM # WHERE i4 IS NULL'),
 	('SELECT count(*) AS a, count(t) AS b FROM # WHERE i4 = ARRAY[5] OR t IS NULL')
 ) q(query);

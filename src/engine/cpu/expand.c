@@ -86,7 +86,7 @@ gpucol_cpu_expand_init(GpucolRun *run, const GpucolCpuProbe *probe,
 		if (expansion->limits == NULL)
 			return GPUCOL_OUT_OF_MEMORY;
 	}
-	return probe->is_set ? gpucol_cpu_set_init(run, expansion) : GPUCOL_OK;
+	return probe->is_set ? gpucol_cpu_set_init(run, probe, expansion) : GPUCOL_OK;
 }
 
 void

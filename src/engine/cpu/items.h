@@ -36,8 +36,15 @@ gpucol_cpu_column_has_words(const GpucolCpuColumn *column)
 GPUCOL_CPU_INLINE bool
 gpucol_cpu_column_has_items(const GpucolCpuColumn *column)
 {
-	return column->items != 0 && column->desc->coding == GPUCOL_CODING_ARRAY && column->desc->item_bytes != 0 &&
+	return column->items != 0 && column->desc->coding == GPUCOL_CODING_ARRAY &&
 		(column->items == GPUCOL_CPU_ITEMS_ANY || column->items == column->desc->item_bytes);
+}
+
+/* The same, and only how many there are is asked for? */
+GPUCOL_CPU_INLINE bool
+gpucol_cpu_column_has_sizes(const GpucolCpuColumn *column)
+{
+	return gpucol_cpu_column_has_items(column) && column->items == GPUCOL_CPU_ITEMS_ANY;
 }
 
 /* The elements of row j, which is not NULL, of a register that has them. */

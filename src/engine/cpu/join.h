@@ -107,7 +107,9 @@ typedef struct GpucolCpuItems
 	GpucolBytes *items;			/* batch */
 	uint8_t    *nulls;
 	int64_t    *numbers;
-	int64_t    *integers;		/* in place of items, where they are unpacked */
+	int64_t    *integers;		/* in place of items, where they are unpacked; */
+	bool		no_null;		/* none is NULL then */
+	bool		numbered;		/* the program loads numbers */
 } GpucolCpuItems;
 
 /* The first rows of the table for each saved row, by an order, as far as the table was gone through. */
@@ -271,7 +273,7 @@ extern bool gpucol_cpu_set_suits(const GpucolCpuProbe *probe, const GpucolPayloa
 extern void gpucol_cpu_set_bounds(const GpucolCpuProbe *probe, int column, GpucolCpuBounds *b);
 
 /* ... a worker's memory; the values of the selected rows; up to 1,024 of their elements; a column of these. */
-extern GpucolStatus gpucol_cpu_set_init(GpucolRun *run, GpucolCpuExpansion *expansion);
+extern GpucolStatus gpucol_cpu_set_init(GpucolRun *run, const GpucolCpuProbe *probe, GpucolCpuExpansion *expansion);
 extern void gpucol_cpu_set_free(GpucolRun *run, GpucolCpuExpansion *expansion);
 extern void gpucol_cpu_set_open(GpucolCpuWorker *worker, const GpucolCpuProbe *probe, GpucolCpuItems *set);
 extern GpucolStatus gpucol_cpu_set_list(GpucolCpuExpansion *expansion, const GpucolCpuProbe *probe,

@@ -61,8 +61,20 @@ gpucol_cpu_set_bounds(const GpucolCpuProbe *probe, int column, GpucolCpuBounds *
 	b->hi = width == 2 ? INT16_MAX : width == 4 ? INT32_MAX : INT64_MAX;
 }
 
+/* Does the program load the numbers of a probe's elements? */
+static bool
+loads_numbers(const GpucolRun *run, const GpucolCpuProbe *probe)
+{
+	const GpucolPayload *payloads = GPUCOL_PROGRAM_ARRAY(run->program, const GpucolPayload, payloads);
+
+	for (int i = 0; i < run->program->npayloads; i++)
+		if (payloads[i].probe == probe->number && payloads[i].column == GPUCOL_SET_NUMBER)
+			return true;
+	return false;
+}
+
 GpucolStatus
-gpucol_cpu_set_init(GpucolRun *run, GpucolCpuExpansion *expansion)
+gpucol_cpu_set_init(GpucolRun *run, const GpucolCpuProbe *probe, GpucolCpuExpansion *expansion)
 {
 	size_t		n = GPUCOL_VECTOR_VALUES;
 	GpucolCpuItems *set = gpucol_cpu_alloc0(run, sizeof(GpucolCpuItems));
@@ -70,6 +82,7 @@ gpucol_cpu_set_init(GpucolRun *run, GpucolCpuExpansion *expansion)
 	expansion->set = set;
 	if (set == NULL)
 		return GPUCOL_OUT_OF_MEMORY;
+	set->numbered = loads_numbers(run, probe);
 	set->values = gpucol_cpu_alloc(run, sizeof(GpucolBytes) * n);
 	set->items = gpucol_cpu_alloc(run, sizeof(GpucolBytes) * n);
 	set->absent = gpucol_cpu_alloc(run, n);
@@ -145,40 +158,78 @@ add_run(GpucolCpuExpansion *expansion, const GpucolCpuProbe *probe, uint32_t n)
 	return n + taken;
 }
 
-/* List elements that were unpacked without their arrays; how many there are. */
+/* Copy unpacked elements that lie one behind the other to places from .. n - 1 of the batch. */
+static void
+copy_flat(GpucolCpuItems *set, const int64_t *items, uint32_t from, uint32_t n)
+{
+	if (n == from)
+		return;
+	memcpy(set->integers + from, items, sizeof(int64_t) * (n - from));
+	if (set->flat_nulls != NULL)
+		memcpy(set->nulls + from, set->flat_nulls + (items - set->flat), n - from);
+	else
+		memset(set->nulls + from, 0, n - from);
+}
+
+/* List `take` elements of a row from place n of the batch on. */
+static void
+list_row(GpucolCpuExpansion *expansion, uint32_t n, uint32_t take)
+{
+	GpucolCpuItems *set = expansion->set;
+	uint16_t	row = (uint16_t) expansion->row;
+	uint16_t   *at = expansion->at + n;
+	int64_t    *numbers = set->numbers + n;
+	int64_t		done = set->done;
+
+	for (uint32_t i = 0; i < take; i++)
+		at[i] = row;
+	if (set->numbered)
+		for (uint32_t i = 0; i < take; i++)
+			numbers[i] = done + (int64_t) i + 1;
+}
+
+/* List elements that were unpacked without their arrays, those of rows side by side together; how many there are. */
 static uint32_t
 list_flat(GpucolCpuExpansion *expansion, const GpucolCpuProbe *probe)
 {
 	GpucolCpuItems *set = expansion->set;
+	const int64_t *run = NULL;	/* of elements that are listed and not copied yet, */
+	uint32_t	from = 0;		/* which go to places from here on */
 	uint32_t	n = 0;
 
+	set->no_null = set->flat_nulls == NULL;
 	while (expansion->row < expansion->nrows && n < GPUCOL_VECTOR_VALUES)
 	{
-		uint32_t	row = expansion->row;
-		const int64_t *items = (const int64_t *) set->values[row].data + set->done;
-		uint32_t	left = (uint32_t) set->values[row].len - set->done;
+		GpucolBytes value = set->values[expansion->row];
+		const int64_t *items = (const int64_t *) value.data + set->done;
+		uint32_t	left = (uint32_t) value.len - set->done;
 		uint32_t	take = left < GPUCOL_VECTOR_VALUES - n ? left : GPUCOL_VECTOR_VALUES - n;
 
-		for (uint32_t i = 0; i < take; i++)
+		if (take > 0 && (run == NULL || items != run + (n - from)))
 		{
-			expansion->at[n + i] = (uint16_t) row;
-			set->integers[n + i] = items[i];
-			set->nulls[n + i] = set->flat_nulls != NULL ? set->flat_nulls[items - set->flat + i] : 0;
-			set->numbers[n + i] = set->done + (int64_t) i + 1;
+			copy_flat(set, run, from, n);
+			run = items;
+			from = n;
 		}
+		list_row(expansion, n, take);
 		n += take;
 		set->done += take;
 		if (take < left)
 			break;
 		if (set->done == 0 && probe->keeps)
 		{
-			expansion->at[n] = (uint16_t) row;
+			copy_flat(set, run, from, n);
+			run = NULL;
+			expansion->at[n] = (uint16_t) expansion->row;
 			set->integers[n] = set->numbers[n] = 0;
 			set->nulls[n++] = 1;
+			from = n;
+			set->no_null = false;
 		}
 		expansion->row++;
 		set->done = 0;
 	}
+	copy_flat(set, run, from, n);
 	return n;
 }
 
@@ -249,7 +300,9 @@ load_integers(const GpucolCpuItems *set, int width, uint32_t n, int64_t *out)
 static void
 load_flat(const GpucolCpuItems *set, int width, uint32_t n, GpucolCpuReg *reg)
 {
-	if (reg->cls == GPUCOL_CLASS_I)
+	if (reg->cls == GPUCOL_CLASS_I && set->no_null)
+		memcpy(reg->v.i, set->integers, sizeof(int64_t) * n);
+	else if (reg->cls == GPUCOL_CLASS_I)
 		for (uint32_t j = 0; j < n; j++)
 			reg->v.i[j] = set->nulls[j] != 0 ? 0 : set->integers[j];
 	else
@@ -274,6 +327,8 @@ gpucol_cpu_set_load(GpucolCpuWorker *worker, const GpucolCpuProbe *probe, int co
 	memcpy(reg->null_space, set->nulls, n);
 	if (set->flat != NULL)
 	{
+		if (set->no_null)
+			reg->nulls = NULL;
 		load_flat(set, probe->function.width, n, reg);
 		return;
 	}

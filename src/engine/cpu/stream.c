@@ -12,6 +12,7 @@
  */
 #include "engine/cpu/expr_alike.h"
 #include "engine/cpu/items.h"
+#include "kernel/decode_stream.h"
 
 #define COPY_ROWS 1024			/* word rows mapped at a time */
 #define PAGE_BYTES (GPUCOL_PAGE_ROWS * GPUCOL_ROW_BYTES)
@@ -371,6 +372,25 @@ take_items(Decoding *d, GpucolDecoder *decoder, uint32_t v, GpucolBytes *values)
 	return GPUCOL_OK;
 }
 
+/* Unpack how many elements a vector's arrays have, without them. */
+static GpucolStatus
+take_sizes(Decoding *d, const GpucolDecoder *decoder, uint32_t v, GpucolBytes *values)
+{
+	static const int64_t none;
+	GpucolStreamScratch scratch;
+	uint32_t	lengths[GPUCOL_VECTOR_VALUES];
+	const void *words = gpucol_stream_vector(decoder, d->first + v, &scratch);
+
+	if (words == NULL)
+		return GPUCOL_CORRUPT;
+	gpucol_bitpack_unpack32(decoder->desc->width, words, lengths);
+	for (uint32_t i = 0; i < GPUCOL_VECTOR_VALUES; i++)
+		values[i] = (GpucolBytes) {"", lengths[i]};
+	d->column->raw_items[v] = &none;
+	d->column->raw_nulls[v] = NULL;
+	return GPUCOL_OK;
+}
+
 /* Decode the vectors that one thread draws. */
 static void
 decode_share(void *arg, int index)
@@ -387,7 +407,9 @@ decode_share(void *arg, int index)
 		if (d->run->input.dead[d->first + v])
 			continue;
 		gpucol_decode_map(&decoder, gpucol_decode_block_stream(d->column->desc), &d->data[v].rows);
-		if (gpucol_cpu_column_has_items(d->column))
+		if (gpucol_cpu_column_has_sizes(d->column))
+			d->status[v] = take_sizes(d, &decoder, v, values);
+		else if (gpucol_cpu_column_has_items(d->column))
 			d->status[v] = take_items(d, &decoder, v, values);
 		else
 			d->status[v] = gpucol_decode_bytes(&decoder, d->first + v, values);
@@ -409,7 +431,7 @@ decode_vectors(GpucolRun *run, GpucolCpuColumn *column, uint32_t first, uint32_t
 		if (!run->input.dead[first + v])
 		{
 			live++;
-			if (column->desc->coding != GPUCOL_CODING_NUMERIC)
+			if (column->desc->coding != GPUCOL_CODING_NUMERIC && !gpucol_cpu_column_has_sizes(column))
 				status = copy_data(&d, v);
 		}
 	if (status == GPUCOL_OK && live > 1)
