@@ -80,15 +80,19 @@ gpucol_array_code_size(const GpucolArrayForm *form, const int64_t *items, const 
 static inline char *
 gpucol_array_code_put(uint32_t width, const int64_t *items, const uint8_t *nulls, uint32_t n, char *out)
 {
-	for (uint32_t i = 0; i < n; i++)
+	/* of each the lowest bytes */
+	if (nulls == NULL)
 	{
-		int64_t		item = items[i];
-
-		if (nulls != NULL && nulls[i] != 0)
-			continue;
-		memcpy(out, &item, width);	/* the lowest bytes */
-		out += width;
+		for (uint32_t i = 0; i < n; i++)
+			memcpy(out + (size_t) i * width, &items[i], width);
+		return out + (size_t) n * width;
 	}
+	for (uint32_t i = 0; i < n; i++)
+		if (nulls[i] == 0)
+		{
+			memcpy(out, &items[i], width);
+			out += width;
+		}
 	return out;
 }
 
