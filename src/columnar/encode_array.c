@@ -83,6 +83,42 @@ count_items(Encoder *e)
 	return e->nitems > 0;
 }
 
+/* Append n integers of a width. */
+#define TAKE_INTEGERS(T) \
+	do \
+	{ \
+		for (uint32_t i = 0; i < n; i++) \
+		{ \
+			T			value; \
+\
+			memcpy(&value, from + i * sizeof(T), sizeof(T)); \
+			to[i] = value; \
+		} \
+	} while (0)
+
+static void
+take_integers(Items *items, const char *from, int width, uint32_t n)
+{
+	int64_t    *to = items->values + items->n;
+
+	switch (width)
+	{
+		case 1:
+			TAKE_INTEGERS(int8_t);
+			break;
+		case 2:
+			TAKE_INTEGERS(int16_t);
+			break;
+		case 4:
+			TAKE_INTEGERS(int32_t);
+			break;
+		default:
+			TAKE_INTEGERS(int64_t);
+	}
+	memset(items->nulls + items->n, 0, n);
+	items->n += n;
+}
+
 /* Append the elements of an array; false if its bytes end too soon. */
 static bool
 take_items(Encoder *e, const GpucolArrayValue *array)
@@ -93,6 +129,13 @@ take_items(Encoder *e, const GpucolArrayValue *array)
 	GpucolBytes item;
 	bool		isnull;
 
+	if (array->present == NULL && width > 0)
+	{
+		if ((uint64_t) array->nitems * (uint32_t) width > array->end - array->first)
+			return false;
+		take_integers(items, array->base + array->first, width, array->nitems);
+		return true;
+	}
 	while (gpucol_array_next(array, width, &place, &item, &isnull))
 	{
 		uint32_t	i = items->n++;
@@ -293,12 +336,33 @@ write_group(Encoder *e)
 	e->ngroup = 0;
 }
 
-/* Pack the elements of a vector behind those before. */
+/* Pack the integers of a vector behind those before, none of the chunk being NULL. */
+static void
+put_integers(Encoder *e)
+{
+	const Items *items = &e->items;
+
+	for (uint32_t i = 0, take; i < items->n; i += take)
+	{
+		take = items->n - i < N - e->ngroup ? items->n - i : N - e->ngroup;
+		memcpy(e->group + e->ngroup, items->values + i, sizeof(int64_t) * take);
+		e->ngroup += take;
+		if (e->ngroup == N)
+			write_group(e);
+	}
+}
+
+/* The same of any elements. */
 static void
 put_items(Encoder *e)
 {
 	const Items *items = &e->items;
 
+	if (!e->some_null && e->rank == NULL)
+	{
+		put_integers(e);
+		return;
+	}
 	for (uint32_t i = 0; i < items->n; i++)
 	{
 		if (items->nulls[i] != 0)
