@@ -113,7 +113,7 @@ extern GpucolStatus gpucol_chunk_encode_numerics(GpucolChunkBuilder *b);
 /* The same of arrays as lengths and elements; GPUCOL_END if one is not of that form, or they are no smaller. */
 extern GpucolStatus gpucol_chunk_encode_arrays(GpucolChunkBuilder *b);
 
-/* encode_bytes.c: a dictionary's entries in their order, and final codes by provisional ones; into DICT and DATA */
+/* encode_bytes.c: a dictionary's entries in their order, final codes by provisional ones; entries into DICT and DATA */
 extern GpucolStatus gpucol_chunk_sort_entries(const GpucolChunkBuilder *b, const GpucolDict *dict,
 											  GpucolDictEntry **entries, uint32_t **rank);
 extern void gpucol_chunk_write_entries(const GpucolChunkBuilder *b, const GpucolDictEntry *entries, uint32_t n);

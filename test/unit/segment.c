@@ -247,7 +247,8 @@ check_segment(Column *columns, int ncolumns, uint32_t nrows)
 	for (int i = 0; i < ncolumns; i++)
 	{
 		uint16_t	version = gpucol_image_desc(&image, i)->coding == GPUCOL_CODING_ARRAY ? GPUCOL_FORMAT_ARRAYS :
-			gpucol_image_desc(&image, i)->coding == GPUCOL_CODING_NUMERIC ? GPUCOL_FORMAT_NUMERICS : GPUCOL_FORMAT_VERSION;
+			gpucol_image_desc(&image, i)->coding == GPUCOL_CODING_NUMERIC ? GPUCOL_FORMAT_NUMERICS :
+			GPUCOL_FORMAT_VERSION;
 		GpucolChunkDesc desc;
 
 		CHECK(header.version >= version && (ncolumns > 1 || header.version == version), "version %u", header.version);
