@@ -537,6 +537,12 @@ typedef struct GpucolCompatIntoReceiver
 #define gpucol_compat_is_nulled(var)	((void) (var), false)
 #endif
 
+/*
+ * In 16 and 17, where a query behind an outer join is merged with the one around, columns of this
+ * in its list are marked, too, which only plans of joins of PostgreSQL's own put up with.
+ */
+#define gpucol_compat_marks_lateral (PG_VERSION_NUM >= 160000 && PG_VERSION_NUM < 180000)
+
 /* A query has no tables any more: neither what groups them, nor entries for their rights. */
 #if PG_VERSION_NUM >= 160000
 #define gpucol_compat_no_tables(query) \

@@ -45,6 +45,7 @@
 #include "utils/lsyscache.h"
 #include "utils/syscache.h"
 
+#include "compat.h"
 #include "engine/engine.h"
 #include "lower/harmless.h"
 #include "lower/harmless_query.h"
@@ -483,9 +484,32 @@ decline(const Query *outer, Query *query)
 	return NULL;
 }
 
-/* What takes the place of a subquery, or NULL with the reason. */
+/* May an outer join make the columns of a table NULL?  below: one is around node. */
+static bool
+may_be_nulled(const Node *node, Index rti, bool below)
+{
+	ListCell   *lc;
+
+	if (IsA(node, RangeTblRef))
+		return below && ((const RangeTblRef *) node)->rtindex == (int) rti;
+	if (IsA(node, JoinExpr))
+	{
+		const JoinExpr *join = (const JoinExpr *) node;
+
+		return may_be_nulled(join->larg, rti, below || join->jointype == JOIN_RIGHT || join->jointype == JOIN_FULL) ||
+			may_be_nulled(join->rarg, rti, below || join->jointype == JOIN_LEFT || join->jointype == JOIN_FULL);
+	}
+	foreach(lc, castNode(FromExpr, node)->fromlist)
+	{
+		if (may_be_nulled(lfirst(lc), rti, below))
+			return true;
+	}
+	return false;
+}
+
+/* What takes the place of a subquery, or NULL with the reason.  nulled: behind an outer join. */
 static Query *
-write_query(Query *outer, Query *query, const char **reason)
+write_query(Query *outer, Query *query, bool nulled, const char **reason)
 {
 	Nearest		nearest = {.query = query};
 	CommonTableExpr *cte;
@@ -500,6 +524,8 @@ write_query(Query *outer, Query *query, const char **reason)
 		return NULL;
 	share_conditions(&nearest);
 	take_list(&nearest);
+	if (nearest.around && nulled && gpucol_compat_marks_lateral)
+		nearest.reason = "its list has columns of the query around it, which this PostgreSQL takes for the outer join's";
 	read_parts(&nearest, &keys, &conditions, &list);
 	cte = make_with(&nearest);
 	left = gpucol_subquery_references((Node *) nearest.rows);
@@ -534,7 +560,7 @@ gpucol_nearest_lateral(Query *query, Index rti)
 	else if (rte->security_barrier || gpucol_subquery_has_whole_row(query, rti))
 		reason = "it is read as whole rows, or a security barrier";
 	else
-		made = write_query(query, rte->subquery, &reason);
+		made = write_query(query, rte->subquery, may_be_nulled((Node *) query->jointree, rti, false), &reason);
 	if (made == NULL)
 	{
 		gpucol_reason_add(relid, "LATERAL", "%s", reason);
@@ -575,7 +601,7 @@ gpucol_nearest_scalar(Query *query, SubLink *sublink, bool asked)
 	else if (!asked && (join.reason = find_harm(query, inner)) != NULL)
 		join.reason = psprintf("it might not be executed for each row, and %s", join.reason);
 	else
-		join.inner = write_query(query, inner, &join.reason);
+		join.inner = write_query(query, inner, true, &join.reason);
 	if (join.reason != NULL)
 	{
 		gpucol_reason_add(join.relid, "subquery", "%s", join.reason);
