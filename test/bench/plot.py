@@ -24,7 +24,7 @@ PLOTS = [
 	("comparison-tpch-heap", "2026-11-25-peers.txt", "## tpch", "heap / gpucol", "TPC-H: heap's time over gpucol's"),
 	("comparison-hits", "2026-11-25-hits.txt", "", "after",
 	 "Stand-in of ClickBench: DuckDB's time over gpucol's"),
-	("comparison-tpch-h200", "2026-11-28-h200.txt", "## tpch", "duckdb / cuda", "TPC-H, scale 10, H200: DuckDB's time over gpucol's"),
+	("comparison-tpch-h200", "2026-11-28-d1ee1699.txt", "## tpch", "duckdb / cuda", "TPC-H, scale 10, H200: DuckDB's time over gpucol's"),
 	("comparison-citus", "2026-11-25-peers.txt", "## tpch", "citus / gpucol", "TPC-H: Citus columnar's time over gpucol's"),
 	("comparison-pgcolumnar", "2026-11-25-peers.txt", "## tpch", "pgcolumnar / gpucol", "TPC-H: pgColumnar's time over gpucol's"),
 	("comparison-timescaledb", "2026-11-28-timescaledb.txt", "## tpch", "timescaledb / gpucol", "TPC-H: TimescaleDB's time over gpucol's"),
