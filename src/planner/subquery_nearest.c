@@ -486,15 +486,15 @@ decline(const Query *outer, Query *query)
 
 /* May an outer join make the columns of a table NULL?  below: one is around node. */
 static bool
-may_be_nulled(const Node *node, Index rti, bool below)
+may_be_nulled(Node *node, Index rti, bool below)
 {
 	ListCell   *lc;
 
 	if (IsA(node, RangeTblRef))
-		return below && ((const RangeTblRef *) node)->rtindex == (int) rti;
+		return below && ((RangeTblRef *) node)->rtindex == (int) rti;
 	if (IsA(node, JoinExpr))
 	{
-		const JoinExpr *join = (const JoinExpr *) node;
+		JoinExpr   *join = (JoinExpr *) node;
 
 		return may_be_nulled(join->larg, rti, below || join->jointype == JOIN_RIGHT || join->jointype == JOIN_FULL) ||
 			may_be_nulled(join->rarg, rti, below || join->jointype == JOIN_LEFT || join->jointype == JOIN_FULL);
