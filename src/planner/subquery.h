@@ -154,6 +154,12 @@ extern bool gpucol_subquery_is_unique(Query *query, List *equalities);
 extern Node *gpucol_subquery_join_condition(Query *query, Node *condition);
 
 /*
+ * ... is a table, one of those of a join tree, below a side of an outer join that is padded with NULLs?
+ * `padded`: the tree is below such a side.
+ */
+extern bool gpucol_subquery_is_padded(Node *node, int varno, bool padded);
+
+/*
  * ... what is equal to an IN or = ANY (ANY_SUBLINK) of `query`, of EXISTS and of a subquery of counts, or
  * NULL: it stays.  With null_is_false it may be false where the IN is NULL.
  */

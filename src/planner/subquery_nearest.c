@@ -484,29 +484,6 @@ decline(const Query *outer, Query *query)
 	return NULL;
 }
 
-/* May an outer join make the columns of a table NULL?  below: one is around node. */
-static bool
-may_be_nulled(Node *node, Index rti, bool below)
-{
-	ListCell   *lc;
-
-	if (IsA(node, RangeTblRef))
-		return below && ((RangeTblRef *) node)->rtindex == (int) rti;
-	if (IsA(node, JoinExpr))
-	{
-		JoinExpr   *join = (JoinExpr *) node;
-
-		return may_be_nulled(join->larg, rti, below || join->jointype == JOIN_RIGHT || join->jointype == JOIN_FULL) ||
-			may_be_nulled(join->rarg, rti, below || join->jointype == JOIN_LEFT || join->jointype == JOIN_FULL);
-	}
-	foreach(lc, castNode(FromExpr, node)->fromlist)
-	{
-		if (may_be_nulled(lfirst(lc), rti, below))
-			return true;
-	}
-	return false;
-}
-
 /* What takes the place of a subquery, or NULL with the reason.  nulled: behind an outer join. */
 static Query *
 write_query(Query *outer, Query *query, bool nulled, const char **reason)
@@ -560,7 +537,8 @@ gpucol_nearest_lateral(Query *query, Index rti)
 	else if (rte->security_barrier || gpucol_subquery_has_whole_row(query, rti))
 		reason = "it is read as whole rows, or a security barrier";
 	else
-		made = write_query(query, rte->subquery, may_be_nulled((Node *) query->jointree, rti, false), &reason);
+		made = write_query(query, rte->subquery,
+						   gpucol_subquery_is_padded((Node *) query->jointree, (int) rti, false), &reason);
 	if (made == NULL)
 	{
 		gpucol_reason_add(relid, "LATERAL", "%s", reason);

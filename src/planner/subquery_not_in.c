@@ -108,9 +108,8 @@ column_never_null(const RangeTblEntry *rte, AttrNumber attno)
 	return result;
 }
 
-/* Is a table below a side of an outer join that is padded with NULLs?  Else is it there? */
-static bool
-is_padded(Node *node, int varno, bool padded)
+bool
+gpucol_subquery_is_padded(Node *node, int varno, bool padded)
 {
 	ListCell   *lc;
 
@@ -123,12 +122,12 @@ is_padded(Node *node, int varno, bool padded)
 		bool		left = join->jointype == JOIN_RIGHT || join->jointype == JOIN_FULL;
 		bool		right = join->jointype == JOIN_LEFT || join->jointype == JOIN_FULL;
 
-		return is_padded(join->larg, varno, padded || left) ||
-			is_padded(join->rarg, varno, padded || right);
+		return gpucol_subquery_is_padded(join->larg, varno, padded || left) ||
+			gpucol_subquery_is_padded(join->rarg, varno, padded || right);
 	}
 	foreach(lc, castNode(FromExpr, node)->fromlist)
 	{
-		if (is_padded(lfirst(lc), varno, padded))
+		if (gpucol_subquery_is_padded(lfirst(lc), varno, padded))
 			return true;
 	}
 	return false;
@@ -185,7 +184,7 @@ var_never_null(Query *query, const Var *var)
 	RangeTblEntry *rte;
 
 	if (var->varlevelsup != 0 || var->varattno <= 0 || gpucol_compat_is_nulled(var) ||
-		is_padded((Node *) query->jointree, var->varno, false))
+		gpucol_subquery_is_padded((Node *) query->jointree, var->varno, false))
 		return false;
 	rte = rt_fetch(var->varno, query->rtable);
 	if (gpucol_compat_rte_is_group(rte))
