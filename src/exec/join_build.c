@@ -12,6 +12,8 @@
 #include "postgres.h"
 
 #include "executor/executor.h"
+#include "optimizer/optimizer.h"
+#include "storage/bufmgr.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
 
@@ -280,13 +282,48 @@ may_build_on_device(const GpucolExec *exec)
 		exec->parallel == NULL;
 }
 
+/* What it costs to read a table as a heap of its size and rows. */
+static Cost
+reading_cost(Relation rel)
+{
+	return seq_page_cost * RelationGetNumberOfBlocks(rel) +
+		cpu_tuple_cost * Max(rel->rd_rel->reltuples, 0);
+}
+
+/* What PostgreSQL's planner would take the making of a table for, about. */
+static Cost
+making_cost(const GpucolExec *build)
+{
+	Cost		cost = 0;
+
+	if (build->rows_of != NULL)
+		cost = build->rows_of->plan->total_cost;
+	else if (build->nparts == 0)
+		cost = reading_cost(build->rel);
+	for (int i = 0; i < build->nparts; i++)
+		cost += reading_cost(build->parts[i].rel);
+	for (int i = 0; i < build->joins->nsteps; i++)
+	{
+		const GpucolBuild *below = &build->joins->builds[i];
+
+		if (below->step->build->set == NULL)
+			cost += making_cost(&below->exec);
+	}
+	return cost;
+}
+
 /*
- * Would the tables not be made if no row flowed?
+ * Is the first row looked for before the tables are made?
  */
 bool
-gpucol_joins_want_row(const GpucolJoins *joins)
+gpucol_joins_want_row(const GpucolJoins *joins, const PlanState *rows_of)
 {
-	return joins->nsteps > 0 && !gpucol_pipe_step_has_tail(joins->builds[0].step);
+	const GpucolBuild *first = &joins->builds[0];
+
+	if (joins->nsteps == 0 || gpucol_pipe_step_has_tail(first->step))
+		return false;
+	return rows_of == NULL || first->step->build->set != NULL ||
+		rows_of->plan->startup_cost < making_cost(&first->exec);
 }
 
 /*
@@ -313,6 +350,7 @@ gpucol_joins_build(GpucolExec *exec)
 			return status;
 		flows = gpucol_pipe_flows_behind(step, flows);
 	}
+	joins->pipe->dry |= !flows;
 	return GPUCOL_OK;
 }
 

@@ -59,12 +59,16 @@ extern void gpucol_joins_init(GpucolExec *exec, CustomScanState *node, GpucolPip
 							  List *above, List *children, int eflags,
 							  GpucolProgramKind kind, GpucolLowerNode lower_node);
 
-/* Would the tables not be made if no row flowed? */
-extern bool gpucol_joins_want_row(const GpucolJoins *joins);
+/*
+ * Is the first row looked for before the tables are made, since they are not needed without
+ * one?  As in PostgreSQL's hash join not where a plan (`rows_of`, or NULL: a table) costs more
+ * until its first row than the first table: that may be empty, and then the plan does not run.
+ */
+extern bool gpucol_joins_want_row(const GpucolJoins *joins, const PlanState *rows_of);
 
 /*
  * Build all tables; those are empty that no row gets as far as, if pipe->dry says that none
- * flows.  A fallback status, with joins->fallback, or GPUCOL_OK. */
+ * flows, which it says in the end where they let none through.  A fallback status, with joins->fallback, or GPUCOL_OK. */
 extern GpucolStatus gpucol_joins_build(GpucolExec *exec);
 
 /*

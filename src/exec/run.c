@@ -615,7 +615,7 @@ status_reason(GpucolStatus status)
 
 /*
  * Build the tables of the pipe, and look at the rows that flow where they must be known: at the
- * first before, since without one most tables are not needed.
+ * first before, where that is cheap, since without one most tables are not needed.
  */
 static GpucolStatus
 prepare_joins(GpucolExec *exec)
@@ -624,7 +624,7 @@ prepare_joins(GpucolExec *exec)
 	CustomScan *cscan = castNode(CustomScan, exec->node->ss.ps.plan);
 	GpucolStatus status;
 
-	if (!pipe->dry && exec->kept == NULL && gpucol_joins_want_row(exec->joins))
+	if (!pipe->dry && exec->kept == NULL && gpucol_joins_want_row(exec->joins, exec->rows_of))
 	{
 		watch_engine(exec);
 		if (exec->rows_of == NULL)

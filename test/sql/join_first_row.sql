@@ -32,6 +32,14 @@ SELECT f.id FROM fact f WHERE f.v > 8 AND f.k NOT IN (SELECT k FROM dim WHERE 1 
 SELECT count(*) FROM (SELECT k, count(*) AS n FROM fact WHERE id < 0 GROUP BY k) f JOIN dim d ON f.k = d.k WHERE 1 / (d.id - 50) < 5;
 SELECT count(*) FROM (SELECT k, count(*) AS n FROM fact WHERE id > 0 GROUP BY k) f JOIN dim d ON f.k = d.k;
 SELECT count(*), sum(f.n) FROM (SELECT k, avg(id) AS n FROM fact WHERE id > 0 GROUP BY k) f JOIN dim d ON f.k = d.k WHERE d.w > 0;
+-- a plan with work before its first row, and an empty table: the plan does not run
+CREATE TABLE h_none AS TABLE none;
+ANALYZE h_none;
+SELECT count(*), sum(f.n) FROM (SELECT v, count(*) AS n FROM h_fact WHERE k <> (SELECT k FROM h_dim) GROUP BY v) f JOIN h_none n ON f.n = n.k;
+SELECT count(*), sum(f.n) FROM (SELECT v, count(*) AS n FROM fact WHERE k <> (SELECT k FROM dim) GROUP BY v) f JOIN none n ON f.n = n.k;
+SELECT count(*) FROM (SELECT v, count(*) AS n FROM fact WHERE 1 / (id - 1) < 5 GROUP BY v) f JOIN none n ON f.n = n.k JOIN dim d ON d.w = n.w;
+SELECT f.v, f.n FROM (SELECT v, max(k) AS n FROM fact WHERE k <> (SELECT k FROM dim) GROUP BY v) f WHERE f.n IN (SELECT k FROM none);
+SELECT count(*) FROM (SELECT v, count(*) AS n FROM fact WHERE k <> (SELECT k FROM dim) GROUP BY v) f LEFT JOIN none n ON f.n = n.k;
 -- an error of a row that flows is raised
 SELECT count(*) FROM fact f JOIN dim d ON f.k = d.k WHERE 1 / (f.id - 1) < 5;
 
