@@ -1,24 +1,14 @@
 /*-------------------------------------------------------------------------
  *
  * interp.cu
- *	  Any program over any chunk: the kernels that interpret instructions, and
- *	  what surrounds a run of them.
- *
- * Compiled with -fmad=false: PostgreSQL's products and sums are rounded apart.
+ *	  Any program over any chunk: what surrounds a run of the kernels that interpret
+ *	  instructions (interp_kernel.cuh).
  *
  *-------------------------------------------------------------------------
  */
 #include "cuda/scan/interp.cuh"
 #include "cuda/scan/interp_device.cuh"
-#include "cuda/scan/interp_program.cuh"
 #include "cuda/base/launch.cuh"
-
-template <int MODE, bool PROBES>
-__global__ void __launch_bounds__(GPUCOL_INTERP_THREADS, GPUCOL_INTERP_BLOCKS)
-interp_kernel(const __grid_constant__ GpucolInterpPlan plan)
-{
-	interp_run<MODE, InterpretedProgram<PROBES>>(plan);
-}
 
 __global__ void
 interp_init_kernel(const __grid_constant__ GpucolInterpPlan plan, uint32_t records)
@@ -44,18 +34,16 @@ gpucol_interp_init(const GpucolInterpPlan &plan, uint32_t records, cudaStream_t 
 	return cudaGetLastError();
 }
 
-/* The kernels that interpret programs without and with probes. */
+/* The kernel that interprets a program. */
 static const void *
 interpreter(InterpMode mode, bool probes)
 {
-	static const void *const kernels[][4] = {
-		{(const void *) interp_kernel<MODE_AGGREGATE, false>, (const void *) interp_kernel<MODE_EXPONENTS, false>,
-			(const void *) interp_kernel<MODE_SELECT, false>, (const void *) interp_kernel<MODE_EMIT, false>},
-		{(const void *) interp_kernel<MODE_AGGREGATE, true>, (const void *) interp_kernel<MODE_EXPONENTS, true>,
-			(const void *) interp_kernel<MODE_SELECT, true>, (const void *) interp_kernel<MODE_EMIT, true>}
+	static const void *(*const kernels[])(bool) = {
+		gpucol_interp_kernel<MODE_AGGREGATE>, gpucol_interp_kernel<MODE_EXPONENTS>,
+		gpucol_interp_kernel<MODE_SELECT>, gpucol_interp_kernel<MODE_EMIT>
 	};
 
-	return kernels[probes][mode];
+	return kernels[mode](probes);
 }
 
 size_t

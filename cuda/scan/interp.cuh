@@ -13,6 +13,9 @@
 #include "cuda/base/api.cuh"
 #include "cuda/scan/interp_plan.h"
 
+/* The kernel that interprets programs in a mode, which interp_MODE.cu compiles, with or without probes. */
+template <int MODE> const void *gpucol_interp_kernel(bool probes);
+
 /* Neutral accumulator words. */
 extern cudaError_t gpucol_interp_init(const GpucolInterpPlan &plan, uint32_t records,
 									  cudaStream_t stream);
