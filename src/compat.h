@@ -49,6 +49,13 @@
 	tuplesort_getdatum(sort, true, value, isnull, NULL)
 #endif
 
+/* Which comparison a RowCompareExpr is, as a strategy of btree. */
+#if PG_VERSION_NUM >= 180000
+#define gpucol_compat_row_strategy(row)	((int) (row)->cmptype)
+#else
+#define gpucol_compat_row_strategy(row)	((int) (row)->rctype)
+#endif
+
 /*
  * Expressions over the groups of a query as they are over its rows: from 18 on grouping sets mark
  * what they may set to NULL.

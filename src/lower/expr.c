@@ -29,6 +29,7 @@
 
 #include "lower/array_value.h"
 #include "lower/lower.h"
+#include "lower/row_compare.h"
 #include "lower/span.h"
 
 /* Decimal digits that every int128 mantissa must stay within. */
@@ -782,9 +783,8 @@ lower_node(GpucolLower *l, Expr *expr, GpucolValue *out)
 			return lower_function(l, ((FuncExpr *) expr)->funcid, ((FuncExpr *) expr)->args,
 								  ((FuncExpr *) expr)->inputcollid, out);
 		case T_BoolExpr:
-			if (((BoolExpr *) expr)->boolop == NOT_EXPR)
-				return lower_not(l, linitial(((BoolExpr *) expr)->args), out);
-			return lower_and_or(l, (BoolExpr *) expr, out);
+			return ((BoolExpr *) expr)->boolop == NOT_EXPR ?
+				lower_not(l, linitial(((BoolExpr *) expr)->args), out) : lower_and_or(l, (BoolExpr *) expr, out);
 		case T_BooleanTest:
 			return lower_boolean_test(l, (BooleanTest *) expr, out);
 		case T_NullTest:
@@ -805,6 +805,8 @@ lower_node(GpucolLower *l, Expr *expr, GpucolValue *out)
 			return gpucol_lower_item(l, (SubscriptingRef *) expr, out);
 		case T_ScalarArrayOpExpr:
 			return gpucol_lower_array_op(l, (ScalarArrayOpExpr *) expr, out);
+		case T_RowCompareExpr:
+			return gpucol_lower_row_compare(l, (RowCompareExpr *) expr, out);
 		default:
 			return gpucol_lower_decline(l, "it contains an expression that is not pushed down");
 	}

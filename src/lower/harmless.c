@@ -49,6 +49,7 @@
 
 #include "compat.h"
 #include "lower/harmless.h"
+#include "lower/row_compare.h"
 
 /* More growth than this is declined, */
 #define MAX_GROWTH		8.0
@@ -623,6 +624,16 @@ check_case(Walk *walk, CaseExpr *expr, Bytes *bytes)
 	return ok && check_branches(walk, results, bytes);
 }
 
+/* A comparison of rows: as it is spelt out. */
+static bool
+check_row_compare(Walk *walk, const RowCompareExpr *row, Bytes *bytes)
+{
+	Expr	   *spelt = gpucol_row_compare_spelt(row);
+
+	return spelt == NULL ? gpucol_lower_decline(walk->l, "it compares rows by an operator family without such operators") :
+		check_node(walk, (Node *) spelt, bytes);
+}
+
 /* An expression that is no call. */
 static bool
 check_other(Walk *walk, Node *node, Bytes *bytes)
@@ -661,6 +672,8 @@ check_other(Walk *walk, Node *node, Bytes *bytes)
 			return true;
 		case T_CoalesceExpr:
 			return check_branches(walk, ((CoalesceExpr *) node)->args, bytes);
+		case T_RowCompareExpr:
+			return check_row_compare(walk, (RowCompareExpr *) node, bytes);
 		default:
 			return gpucol_lower_decline(l, "it contains an expression that is not pushed down");
 	}

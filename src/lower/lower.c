@@ -13,6 +13,7 @@
 #include "postgres.h"
 
 #include "lower/lower.h"
+#include "lower/row_compare.h"
 
 /*
  * Start a program over a table of columns `desc`, to which Vars of `varno` refer.
@@ -76,10 +77,24 @@ lower_filter(GpucolLower *l, Expr *clause)
 	return true;
 }
 
+/* Lower a comparison of rows: the range of their first columns skips vectors for it. */
+static bool
+lower_row_compare(GpucolLower *l, Expr *clause, const GpucolLower *mark)
+{
+	Expr	   *first = gpucol_row_compare_first((RowCompareExpr *) clause);
+
+	if (first == NULL || !gpucol_lower_range(l, first))
+		gpucol_lower_restore(l, mark);
+	l->may_raise = false;
+	return lower_filter(l, clause);
+}
+
 /* Lower a conjunct as a range or into the filter register. */
 static bool
 lower_conjunct(GpucolLower *l, Expr *clause, const GpucolLower *mark)
 {
+	if (IsA(clause, RowCompareExpr))
+		return lower_row_compare(l, clause, mark);
 	if (gpucol_lower_range(l, clause))
 		return true;
 	gpucol_lower_restore(l, mark);
