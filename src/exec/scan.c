@@ -57,6 +57,8 @@ typedef struct GpucolScanState
 	/* fallback */
 	TableScanDesc table_scan;
 	TupleTableSlot *table_slot;
+
+	TupleTableSlot *marked_slot;	/* a row of the table by its mark, or NULL: none was wanted */
 } GpucolScanState;
 
 static Node *scan_create_state(CustomScan *cscan);
@@ -384,15 +386,10 @@ values_fit(GpucolScanState *state)
 	return exec->checked || gpucol_run_check_values(exec, read_columns(state), false);
 }
 
-/* Next row of the ordinary scan, copied into the scan slot. */
-static bool
-next_plain(GpucolRowScan *scan, TupleTableSlot *slot)
+/* Have the scan slot show a row of the table, as long as that slot has it. */
+static void
+show_row(TupleTableSlot *slot, TupleTableSlot *from)
 {
-	GpucolScanState *state = (GpucolScanState *) scan;
-	TupleTableSlot *from = state->table_slot;
-
-	if (!table_scan_getnextslot(state->table_scan, ForwardScanDirection, from))
-		return false;
 	slot_getallattrs(from);
 	ExecClearTuple(slot);
 	memcpy(slot->tts_values, from->tts_values,
@@ -402,6 +399,17 @@ next_plain(GpucolRowScan *scan, TupleTableSlot *slot)
 	ExecStoreVirtualTuple(slot);
 	slot->tts_tableOid = from->tts_tableOid;
 	slot->tts_tid = from->tts_tid;
+}
+
+/* Next row of the ordinary scan, in the scan slot. */
+static bool
+next_plain(GpucolRowScan *scan, TupleTableSlot *slot)
+{
+	GpucolScanState *state = (GpucolScanState *) scan;
+
+	if (!table_scan_getnextslot(state->table_scan, ForwardScanDirection, state->table_slot))
+		return false;
+	show_row(slot, state->table_slot);
 	return true;
 }
 
@@ -552,10 +560,66 @@ recheck_row(ScanState *node, TupleTableSlot *slot)
 	return ExecQual(state->rows.pushed_qual, econtext);
 }
 
+/* Does one row stand for the table while a row that another transaction changed is tested again? */
+static bool
+has_substitute(const EPQState *epq, Index rti)
+{
+	return epq != NULL &&
+		(epq->relsubs_done[rti - 1] || epq->relsubs_slot[rti - 1] != NULL || epq->relsubs_rowmark[rti - 1] != NULL);
+}
+
+/* That row, or NULL: the new version of one that the statement changes, or one that was joined with it. */
+static TupleTableSlot *
+find_substitute(GpucolScanState *state, EPQState *epq, Index rti)
+{
+	EState	   *estate = state->rows.css.ss.ps.state;
+
+	if (epq->relsubs_slot[rti - 1] != NULL)
+		return epq->relsubs_slot[rti - 1];
+	if (state->marked_slot == NULL)
+	{
+		MemoryContext old = MemoryContextSwitchTo(estate->es_query_cxt);
+		Relation	rel = state->rows.css.ss.ss_currentRelation;
+
+		state->marked_slot = ExecInitExtraTupleSlot(estate, RelationGetDescr(rel), table_slot_callbacks(rel));
+		MemoryContextSwitchTo(old);
+	}
+	return EvalPlanQualFetchRowMark(epq, rti, state->marked_slot) ? state->marked_slot : NULL;
+}
+
+/*
+ * That row if it passes, once, as PostgreSQL's ExecScan does it: which hands on a slot of the table,
+ * where this node's expressions read virtual ones.
+ */
+static TupleTableSlot *
+exec_substitute(GpucolScanState *state, EPQState *epq, Index rti)
+{
+	ScanState  *node = &state->rows.css.ss;
+	ProjectionInfo *projection = node->ps.ps_ProjInfo;
+	TupleTableSlot *slot = ExecClearTuple(node->ss_ScanTupleSlot);
+	bool		done = epq->relsubs_done[rti - 1];
+	TupleTableSlot *row;
+
+	ResetExprContext(node->ps.ps_ExprContext);
+	epq->relsubs_done[rti - 1] = true;
+	row = done ? NULL : find_substitute(state, epq, rti);
+	if (!TupIsNull(row))
+		show_row(slot, row);
+	if (!TupIsNull(slot) && !(recheck_row(node, slot) && ExecQual(node->ps.qual, node->ps.ps_ExprContext)))
+		ExecClearTuple(slot);
+	if (projection == NULL)
+		return slot;
+	return TupIsNull(slot) ? ExecClearTuple(projection->pi_state.resultslot) : ExecProject(projection);
+}
+
 static TupleTableSlot *
 scan_exec(CustomScanState *node)
 {
-	return ExecScan(&node->ss, gpucol_row_scan_next, recheck_row);
+	EPQState   *epq = node->ss.ps.state->es_epq_active;
+	Index		rti = ((Scan *) node->ss.ps.plan)->scanrelid;
+
+	return has_substitute(epq, rti) ? exec_substitute((GpucolScanState *) node, epq, rti) :
+		ExecScan(&node->ss, gpucol_row_scan_next, recheck_row);
 }
 
 /* Let go of the engine, the source and the ordinary scan. */

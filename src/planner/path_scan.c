@@ -32,18 +32,15 @@ static const CustomPathMethods path_methods = {
 	.PlanCustomPath = gpucol_path_scan_plan,
 };
 
-/* Is this table the target of the statement, or are its rows locked? */
+/* Is it WHERE CURRENT OF that decides? */
 static bool
-rows_are_changed(PlannerInfo *root, Index rti)
+is_of_cursor(const RelOptInfo *rel)
 {
 	ListCell   *lc;
 
-	if (bms_is_member(rti, root->all_result_relids) ||
-		(int) rti == root->parse->resultRelation)
-		return true;
-	foreach(lc, root->rowMarks)
+	foreach(lc, rel->baserestrictinfo)
 	{
-		if (lfirst_node(PlanRowMark, lc)->rti == rti)
+		if (IsA(lfirst_node(RestrictInfo, lc)->clause, CurrentOfExpr))
 			return true;
 	}
 	return false;
@@ -153,8 +150,8 @@ decline_reason(PlannerInfo *root, RelOptInfo *rel, RangeTblEntry *rte,
 		return "gpucol.enable_scan is off";
 	if (rte->tablesample != NULL)
 		return "TABLESAMPLE";
-	if (rows_are_changed(root, rel->relid))
-		return "its rows are changed or locked by the statement";
+	if (is_of_cursor(rel))
+		return "WHERE CURRENT OF";
 	if (gpucol_planner_scrolls(root))
 		return "it is scanned in both directions by a SCROLL cursor";
 	*attnos = needed_columns(rel);
