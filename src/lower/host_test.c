@@ -21,7 +21,6 @@
 #include "lower/harmless.h"
 #include "lower/host_test.h"
 #include "lower/match.h"
-#include "lower/numeric_cuts.h"
 #include "lower/order.h"
 
 /* A test ready for evaluation. */
@@ -163,8 +162,7 @@ init_test(HostTest *test, GpucolLower *l, const GpucolHostTest *host,
 	bool		predicate = exprType((Node *) host->expr) == BOOLOID;
 
 	test->match = predicate ? gpucol_match_create(l, host->expr) : NULL;
-	test->cuts = !predicate ? NULL : test->match == NULL ? gpucol_numeric_cuts(l, host->expr) :
-		gpucol_match_cuts(test->match);
+	test->cuts = test->match == NULL ? NULL : gpucol_match_cuts(test->match);
 	gpucol_typemap_init(&test->made, exprType((Node *) host->expr), exprTypmod((Node *) host->expr),
 						exprCollation((Node *) host->expr));
 	TupleDescCopyEntry(desc, 1, l->desc, attnum);

@@ -20,7 +20,8 @@
  *	  split_part			compared with a constant: by an automaton;
  *	  lengths				compared with a constant, and places in texts (match_number.c);
  *	  ANY and ALL			of a few of these;
- *	  arrays				sizes, elements, ANY and ALL of a column, sets (match_array.c).
+ *	  arrays				sizes, elements, ANY and ALL of a column, sets (match_array.c);
+ *	  numerics				comparisons and lists (match_numeric.c).
  *
  * They may be about a part of the column's value (match_value.c).
  *
@@ -44,6 +45,7 @@
 #include "columnar/collation.h"
 #include "compat.h"
 #include "lower/match_kinds.h"
+#include "lower/match_numeric.h"
 #include "kernel/bytes_order.h"
 #include "kernel/hash.h"
 
@@ -539,15 +541,19 @@ match_number(GpucolLower *l, OpExpr *expr)
 	return match;
 }
 
-/* A condition on arrays (match_array.c). */
+/* A condition on numerics (match_numeric.c), or on arrays (match_array.c). */
 static GpucolMatch *
-match_of_array(GpucolLower *l, Expr *expr)
+match_of_type(GpucolLower *l, Expr *expr)
 {
-	GpucolMatchArray *array = gpucol_match_array_create(l, expr);
-	GpucolMatch *match = array == NULL ? NULL : make_match(MATCH_ARRAY, false);
+	GpucolCuts *turns = gpucol_match_numeric(l, expr);
+	GpucolMatchArray *array = turns == NULL ? gpucol_match_array_create(l, expr) : NULL;
+	GpucolMatch *match;
 
-	if (match != NULL)
-		match->array = array;
+	if (turns == NULL && array == NULL)
+		return NULL;
+	match = make_match(turns != NULL ? MATCH_NUMERIC : MATCH_ARRAY, false);
+	match->turns = turns;
+	match->array = array;
 	return match;
 }
 
@@ -563,7 +569,7 @@ gpucol_match_create(GpucolLower *l, Expr *expr)
 			if (match == NULL)
 				match = match_operator(l, ((OpExpr *) expr)->opfuncid, ((OpExpr *) expr)->inputcollid,
 									   ((OpExpr *) expr)->args);
-			return match != NULL ? match : match_of_array(l, expr);
+			return match != NULL ? match : match_of_type(l, expr);
 		case T_FuncExpr:
 			return match_operator(l, ((FuncExpr *) expr)->funcid,
 								  ((FuncExpr *) expr)->inputcollid,
@@ -572,7 +578,7 @@ gpucol_match_create(GpucolLower *l, Expr *expr)
 			match = match_array(l, (ScalarArrayOpExpr *) expr);
 			if (match == NULL)
 				match = match_each(l, (ScalarArrayOpExpr *) expr);
-			return match != NULL ? match : match_of_array(l, expr);
+			return match != NULL ? match : match_of_type(l, expr);
 		case T_BoolExpr:
 			return match_bool(l, (BoolExpr *) expr);
 		case T_NullTest:
@@ -713,6 +719,9 @@ decide(const GpucolMatch *match, int n, const GpucolBytes *values, const bool *i
 			break;
 		case MATCH_ARRAY:
 			DECIDE(gpucol_match_array_decide(match->array, *value));
+			break;
+		case MATCH_NUMERIC:
+			DECIDE(gpucol_match_numeric_holds(match->turns, value));
 			break;
 		case MATCH_IS_NULL:
 			for (int i = 0; i < n; i++)

@@ -10,6 +10,7 @@
 
 #include "kernel/bytes_order.h"
 #include "lower/match_kinds.h"
+#include "lower/match_numeric.h"
 
 static int
 compare_items(const void *a, const void *b)
@@ -92,6 +93,22 @@ cut_list(const GpucolMatch *match)
 	return cut_values(sorted, n, behind, match->negate);
 }
 
+/* Of conditions on numerics that are combined. */
+static GpucolCuts *
+cut_combined(const GpucolMatch *match)
+{
+	GpucolCuts *cuts = gpucol_match_cuts(match->args[0]);
+
+	for (int i = 1; i < match->nargs && cuts != NULL; i++)
+	{
+		const GpucolCuts *other = gpucol_match_cuts(match->args[i]);
+
+		cuts = other != NULL && cuts->numbers && other->numbers ?
+			gpucol_match_numeric_combine(cuts, other, match->kind == MATCH_AND) : NULL;
+	}
+	return cuts != NULL && cuts->numbers ? cuts : NULL;
+}
+
 GpucolCuts *
 gpucol_match_cuts(const GpucolMatch *match)
 {
@@ -108,6 +125,13 @@ gpucol_match_cuts(const GpucolMatch *match)
 			return match->steps == NULL ? cut_like(match) : NULL;
 		case MATCH_IS_NULL:
 			return match->steps == NULL ? cut_values(NULL, 0, NULL, match->negate) : NULL;
+		case MATCH_NUMERIC:
+			cuts = palloc(sizeof(GpucolCuts));
+			*cuts = *match->turns;
+			return cuts;
+		case MATCH_AND:
+		case MATCH_OR:
+			return cut_combined(match);
 		case MATCH_NOT:
 			cuts = gpucol_match_cuts(match->args[0]);
 			if (cuts != NULL)

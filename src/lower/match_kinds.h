@@ -27,6 +27,7 @@ typedef enum MatchKind
 	MATCH_AUTOMATON,
 	MATCH_LENGTH,
 	MATCH_ARRAY,
+	MATCH_NUMERIC,
 	MATCH_AND,
 	MATCH_OR,
 	MATCH_NOT,
@@ -67,6 +68,7 @@ struct GpucolMatch
 	GpucolAutomaton *automaton; /* AUTOMATON */
 	GpucolMatchNumber number;	/* LENGTH */
 	GpucolMatchArray *array;	/* ARRAY */
+	GpucolCuts *turns;			/* NUMERIC */
 
 	/* AND, OR, NOT */
 	GpucolMatch **args;

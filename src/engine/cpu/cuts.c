@@ -28,6 +28,9 @@
 /* Entries whose reading and testing takes longer than finding a cut. */
 #define ENTRIES_A_CUT	256
 
+/* Turns of a predicate on numerics that are looked for: of these at most two may lie in a chunk. */
+#define MOST_NUMBERS	64
+
 /* A dictionary that is searched. */
 typedef struct Search
 {
@@ -238,10 +241,10 @@ find_numbers(GpucolRun *run, GpucolCpuHostTest *test)
 	if (desc->coding == GPUCOL_CODING_NUMERIC && !(desc->flags & GPUCOL_CHUNK_ALL_NULL) && !test->by_instr &&
 		run->host->cuts != NULL)
 		cuts = run->host->cuts(run->host->context, test->id);
-	if (cuts == NULL || !cuts->numbers || cuts->n > 2)
+	if (cuts == NULL || !cuts->numbers || cuts->n > MOST_NUMBERS)
 		return false;
 	gpucol_cpu_free(run, test->turns);
-	test->turns = gpucol_cpu_alloc(run, sizeof(uint64_t) * 2);
+	test->turns = gpucol_cpu_alloc(run, sizeof(uint64_t) * MOST_NUMBERS);
 	if (test->turns == NULL)
 		return false;
 	test->first = cuts->first;
@@ -255,8 +258,8 @@ find_numbers(GpucolRun *run, GpucolCpuHostTest *test)
 		add_turn(test, word <= desc->reference ? 0 : (uint64_t) word - (uint64_t) desc->reference,
 				 gpucol_bitpack_max(desc->width) + 1);
 	}
-	test->in_order = true;
-	return true;
+	test->in_order = test->nturns <= 2;
+	return test->in_order;
 }
 
 GpucolStatus
