@@ -68,7 +68,9 @@ extern bool gpucol_joins_want_row(const GpucolJoins *joins, const PlanState *row
 
 /*
  * Build all tables; those are empty that no row gets as far as, if pipe->dry says that none
- * flows, which it says in the end where they let none through.  A fallback status, with joins->fallback, or GPUCOL_OK. */
+ * flows, which it says in the end where they let none through.  A fallback status, with
+ * joins->fallback, or GPUCOL_OK.
+ */
 extern GpucolStatus gpucol_joins_build(GpucolExec *exec);
 
 /*
