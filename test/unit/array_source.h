@@ -67,7 +67,7 @@ typedef struct ArraySource
 	uint32_t	delta;			/* next row */
 	GpucolDeltaColumn columns[ARRAY_MAX_COLUMNS];
 	uint32_t	mapped_rows;
-	char	  **windows[ARRAY_MAX_COLUMNS * 4];	/* mapped now */
+	char	  **windows[4096];	/* mapped now */
 	long		calls;
 	long		fail_at;		/* longjmp in this call; 0 = never */
 	long		corrupt_at;		/* the page of this number, among those that verify()

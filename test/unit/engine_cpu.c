@@ -1758,6 +1758,74 @@ test_memory_limit(void)
 	array_table_free(&table);
 }
 
+/* Count the strings that a host predicate lets pass, from a source; *count is their number. */
+static GpucolStatus
+count_texts(const GpucolProgram *program, ArraySource *source, int64_t *count)
+{
+	GpucolHost	host = {.test = host_test,.any_thread = host_any_thread};
+	GpucolRunOptions options = {.threads = 3};
+	GpucolStatus status;
+	GpucolRun  *run;
+	GpucolResult out;
+	const char *why;
+
+	*count = -1;
+	CHECK(gpucol_engine_cpu.start(program, &source->base, &host, &options, &run, &why) == GPUCOL_OK, "start");
+	while ((status = gpucol_engine_cpu.next(run, &out)) == GPUCOL_OK)
+		*count = out.states[0].count;
+	gpucol_engine_cpu.finish(run);
+	CHECK(source->mapped_rows == 0, "windows left mapped");
+	return status;
+}
+
+/*
+ * Threads verify the pages that are lent to them: packed ones, and those of raw bytes, whether the host is
+ * asked by all threads (even numbers) or by one.  A page that is corrupt ends the run; who may not be lent enough
+ * has blocks copied, and the same answer.
+ */
+static void
+test_lent(void)
+{
+	static ArrayTable table;
+
+	do
+	{
+		array_table_free(&table);
+		random_table(&table);
+	} while (table.nsegments == 0);
+	for (int id = 3; id < 6; id++)
+	{
+		static ProgramBuilder b;
+		static ArraySource source;
+		GpucolProgram *program;
+		int64_t		count;
+		int64_t		other;
+		long		verified;
+
+		builder_init(&b, GPUCOL_PROGRAM_AGG);
+		for (int c = 0; c < NCOLUMNS; c++)
+			builder_column(&b, shapes[c].kind, shapes[c].scale);
+		builder_range(&b, C_TEXT, GPUCOL_RANGE_HOST)->n = id;
+		builder_agg(&b, GPUCOL_AGG_COUNT_STAR, GPUCOL_CLASS_NONE, GPUCOL_NO_REG, GPUCOL_NO_REG);
+		program = builder_finish(&b);
+		array_source_init(&source, &table, 65536, true);
+		CHECK(count_texts(program, &source, &count) == GPUCOL_END, "host %d", id);
+		verified = source.verified;
+		CHECK(source.lent > 0 && verified > 0, "%ld windows lent, %ld pages verified", source.lent, verified);
+		array_source_init(&source, &table, 80, true);
+		CHECK(count_texts(program, &source, &other) == GPUCOL_END && other == count, "host %d: %ld, not %ld", id,
+			  (long) other, (long) count);
+		for (long at = 1; at <= verified; at += 1 + verified / 20)
+		{
+			array_source_init(&source, &table, 65536, true);
+			source.corrupt_at = at;
+			CHECK(count_texts(program, &source, &other) == GPUCOL_CORRUPT, "host %d, page %ld", id, at);
+		}
+		free(program);
+	}
+	array_table_free(&table);
+}
+
 /* Sums of floats have the same bits for every number of threads. */
 static void
 test_float_threads(void)
@@ -1828,6 +1896,7 @@ main(int argc, char **argv)
 	{
 		test_longjmp();
 		test_memory_limit();
+		test_lent();
 		test_float_threads();
 		test_widths();
 	}

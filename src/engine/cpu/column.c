@@ -12,6 +12,7 @@
  */
 #include "engine/cpu/items.h"
 #include "engine/cpu/join.h"
+#include "engine/cpu/window.h"
 #include "kernel/bitpack.h"
 
 #define POINT_ROWS 32			/* up to here, pick rows out of packed words */
@@ -320,8 +321,8 @@ load_bytes(GpucolCpuWorker *worker, int slot, const GpucolCpuVector *vector,
 		values = column->raw + first;
 		if (gpucol_cpu_column_has_items(column))
 		{
-			reg->items = column->raw_items[first / GPUCOL_VECTOR_VALUES];
-			reg->item_nulls = column->raw_nulls[first / GPUCOL_VECTOR_VALUES];
+			reg->items = column->raw_data[first / GPUCOL_VECTOR_VALUES].items;
+			reg->item_nulls = column->raw_data[first / GPUCOL_VECTOR_VALUES].nulls;
 		}
 	}
 	else

@@ -7,7 +7,9 @@
  * result in one pass:
  *
  *	  engine/cpu/source.c	the main thread: segments, zone maps, dictionaries, windows
- *	  engine/cpu/stream.c	streams read as a whole: dictionaries, runs, raw bytes
+ *	  engine/cpu/window.c	what is mapped of the source at a time, and verified by whom
+ *	  engine/cpu/stream.c	streams read as a whole: dictionaries and runs
+ *	  engine/cpu/raw.c		raw bytes: in which order, in which threads; raw_stream.c decodes them
  *	  engine/cpu/cuts.c	host predicates that the order of a dictionary decides
  *	  engine/cpu/range.c	range conjuncts, translated into the code space of a chunk
  *	  engine/cpu/column.c	values of the surviving rows of a column
@@ -55,7 +57,7 @@
 #define GPUCOL_CPU_MAX_THREADS	64
 #define GPUCOL_CPU_WINDOW		1024	/* vectors mapped at a time, at most */
 #define GPUCOL_CPU_FIRST_PACE	128	/* vectors of the first window */
-#define GPUCOL_CPU_RAW_WINDOW	64	/* the same where bytes are raw */
+#define GPUCOL_CPU_RAW_WINDOW	256	/* the same where raw bytes are kept */
 #define GPUCOL_CPU_SCAN_WINDOW	32	/* the same for a SCAN, which keeps outputs */
 #define GPUCOL_CPU_JOIN_OUTPUTS	16	/* output buffers of a worker of a SCAN with probes, at most */
 
@@ -101,6 +103,8 @@ typedef struct GpucolCpuProbe GpucolCpuProbe;
 typedef struct GpucolCpuTrail GpucolCpuTrail;
 typedef struct GpucolCpuBuilt GpucolCpuBuilt;
 typedef struct GpucolCpuFinal GpucolCpuFinal;
+typedef struct GpucolCpuRawData GpucolCpuRawData;
+typedef struct GpucolCpuRawRows GpucolCpuRawRows;
 
 /*
  * One table column in the current segment.  Written by the main thread between
@@ -138,12 +142,12 @@ typedef struct GpucolCpuColumn
 	GpucolRows	nulls;
 	bool		codes_mapped;
 	bool		nulls_mapped;
-	GpucolBytes *raw;			/* RAW BYTES: values from window_row on, */
+	uint32_t	window_row;		/* RAW BYTES: segment row of the window's first; */
+	bool		raw_kept;		/* their values last as long as the window: */
+	GpucolBytes *raw;			/* they, */
+	GpucolCpuRawData *raw_data; /* and what they lie in, by vector, */
 	uint32_t	raw_room;		/* of so many vectors */
-	char	   *raw_data[GPUCOL_CPU_RAW_WINDOW];	/* by vector, */
-	const int64_t *raw_items[GPUCOL_CPU_RAW_WINDOW];	/* and elements of its arrays, with a byte for */
-	const uint8_t *raw_nulls[GPUCOL_CPU_RAW_WINDOW];	/* each that says whether it is NULL, or NULL */
-	uint32_t	window_row;		/* segment row of raw[0] */
+	GpucolCpuRawRows *raw_rows;	/* NULL: there have been none (engine/cpu/window.h) */
 } GpucolCpuColumn;
 
 /*
@@ -190,6 +194,7 @@ typedef struct GpucolCpuHostTest
 	uint8_t		null_verdict;
 	GpucolCpuMapped *mapped;	/* a function's; NULL: a predicate */
 	uint8_t    *verdicts;		/* by dictionary code, or by row of the window */
+	size_t		room;			/* of so many rows */
 	bool		by_row;
 	bool		by_instr;		/* an instruction asks for the verdicts */
 
@@ -343,6 +348,9 @@ struct GpucolCpuWorker
 	GpucolCpuTrail *trail;		/* probes: see engine/cpu/join.h */
 	GpucolCpuBuilt *built;		/* BUILD: see engine/cpu/build.h */
 	uint32_t	noutputs;		/* SCAN with probes: output buffers begun */
+
+	GpucolDecoder *decoders;	/* of raw bytes, by column; NULL: there are none */
+	GpucolBytes *values;		/* 1,024, of a column whose values are not kept */
 
 	uint64_t	vectors_read;
 	uint64_t	grouped;		/* AGG: rows since its table was drained */
@@ -500,8 +508,18 @@ typedef struct GpucolCpuWindow
 	bool		by_ordinal;		/* dealt by partition instead, see engine/cpu/agg.c */
 	uint32_t	scan;			/* SCAN: vectors in a window, grows to */
 	uint32_t	scan_most;
-	uint32_t	raw;			/* vectors in a window of raw bytes, */
-	size_t		raw_bytes;		/* which the last one had */
+	uint32_t	raw;			/* vectors in a window where raw bytes are kept; 0: there was none */
+	_Atomic size_t raw_bytes;	/* that are kept of the last one */
+	bool		has_raw;		/* its threads read raw bytes, and start from */
+	uint32_t	(*passed)[GPUCOL_LANES];	/* rows that have passed so far, by vector, of which there is room for */
+	uint32_t	passed_room;	/* so many: */
+	bool		tested;			/* conjuncts that need no raw bytes have been tested, */
+	bool		asked;			/* the host has been asked, */
+	bool		others;			/* and what it is not asked about is held */
+	uint32_t	idle_tests;		/* windows in which conjuncts are not tested ahead */
+	bool		lent;			/* whoever reads its pages verifies them */
+	_Atomic bool unverified;	/* which has failed for one */
+	uint32_t	held_rows;		/* of raw bytes */
 	uint32_t	pace;			/* vectors that take a while, see do_window */
 	uint32_t	first;			/* its vectors, */
 	uint32_t	nvectors;
@@ -666,13 +684,6 @@ extern void gpucol_cpu_begin_slice(GpucolRun *run);
 /* The status that ended a worker, or GPUCOL_OK. */
 extern GpucolStatus gpucol_cpu_workers_status(const GpucolRun *run);
 
-/*
- * Make vectors [first, first + n) of every stream readable that the tests and, with
- * `loads`, the loads of this segment need; give them back.
- */
-extern GpucolStatus gpucol_cpu_source_map(GpucolRun *run, uint32_t first, uint32_t n, bool loads);
-extern void gpucol_cpu_source_unmap(GpucolRun *run);
-
 /* Check a chunk against the program's column. */
 extern GpucolStatus gpucol_cpu_source_check(const GpucolProgramColumn *column, const GpucolChunkDesc *desc);
 
@@ -693,20 +704,11 @@ gpucol_cpu_vector_rows(const GpucolRun *run, uint32_t vector)
 	return left < GPUCOL_VECTOR_VALUES ? left : GPUCOL_VECTOR_VALUES;
 }
 
-/*
- * engine/cpu/raw.c: does the program read raw bytes of this column, not only their lengths?
- * Read the raw bytes of the window of vectors [first, first + n), of which
- * run->window.work has those that are not excluded; leaves out of it those that they do not
- * matter for.
- */
-extern bool gpucol_cpu_raw_is_read(const GpucolRun *run, const GpucolCpuColumn *column);
-extern GpucolStatus gpucol_cpu_raw_window(GpucolRun *run, uint32_t first, uint32_t n);
-
 /* engine/cpu/stream.c */
 
-/* Map word rows of a stream of the current segment. */
+/* Map word rows of a stream of the current segment, or have them lent. */
 extern GpucolStatus gpucol_cpu_stream_map(GpucolRun *run, int slot, GpucolStreamKind stream, uint32_t row,
-										  uint32_t nrows, GpucolRows *out);
+										  uint32_t nrows, bool lend, GpucolRows *out);
 
 /* Copy bytes [offset, offset + size) of a stream. */
 extern GpucolStatus gpucol_cpu_stream_copy(GpucolRun *run, int slot, GpucolStreamKind stream, uint64_t offset,
@@ -715,8 +717,6 @@ extern GpucolStatus gpucol_cpu_stream_copy(GpucolRun *run, int slot, GpucolStrea
 /* Read dictionaries and runs of every column in use. */
 extern GpucolStatus gpucol_cpu_stream_tables(GpucolRun *run);
 
-/* Read the raw bytes of vectors [first, first + n). */
-extern GpucolStatus gpucol_cpu_stream_raw(GpucolRun *run, GpucolCpuColumn *column, uint32_t first, uint32_t n);
 extern bool gpucol_cpu_stream_is_raw(const GpucolCpuColumn *column);
 
 /* Forget all of that. */

@@ -231,7 +231,7 @@ cpu_start(const GpucolProgram *program, GpucolSource *source, const GpucolHost *
 	run->source = source;
 	run->host = host;
 	run->mem.window_limit = options->window_limit;
-	run->window.scan = run->window.raw = 1;
+	run->window.scan = 1;
 	run->window.pace = GPUCOL_CPU_FIRST_PACE;
 	run->out.checked = options->checked;
 	run->input.look_ahead = options->look_ahead;

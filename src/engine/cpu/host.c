@@ -2,7 +2,7 @@
  *
  * host.c
  *	  The host's verdicts on byte strings: on each entry of a segment's dictionary,
- *	  and on rows of raw bytes and of the delta; and what its functions make of them.
+ *	  and on rows of raw bytes (raw.c) and of the delta; and what its functions make of them.
  *
  * Asked in the main thread, for the host may longjmp; by all threads where it says that it
  * does not.  Functions are called in the main thread alone: the values that they make are
@@ -89,6 +89,7 @@ make_verdicts(GpucolRun *run, GpucolCpuHostTest *test, size_t n)
 {
 	gpucol_cpu_free(run, test->verdicts);
 	test->verdicts = gpucol_cpu_alloc0(run, n + 1);
+	test->room = n;
 	if (test->mapped == NULL)
 		return test->verdicts == NULL ? GPUCOL_OUT_OF_MEMORY : GPUCOL_OK;
 	forget_values(run, test->mapped);
@@ -97,6 +98,14 @@ make_verdicts(GpucolRun *run, GpucolCpuHostTest *test, size_t n)
 	test->mapped->column.entries = test->mapped->values;
 	test->mapped->column.lengths = NULL;
 	return test->verdicts == NULL || test->mapped->values == NULL ? GPUCOL_OUT_OF_MEMORY : GPUCOL_OK;
+}
+
+GpucolStatus
+gpucol_cpu_host_make_room(GpucolRun *run, GpucolCpuHostTest *test, size_t n)
+{
+	if (test->mapped == NULL && test->verdicts != NULL && test->room >= n)
+		return GPUCOL_OK;
+	return make_verdicts(run, test, n);
 }
 
 /* Ask about NULL. */
@@ -131,12 +140,7 @@ typedef struct Asking
 	_Atomic uint32_t dealt;
 	GpucolStatus status;		/* of functions */
 
-	/* a dictionary: n entries; a window: */
-	uint32_t	n;
-	uint32_t	first;			/* vector */
-	uint32_t	(*which)[GPUCOL_LANES];
-	bool		nullable;
-	uint32_t	nulls[GPUCOL_CPU_RAW_WINDOW][GPUCOL_LANES];
+	uint32_t	n;				/* entries of a dictionary */
 } Asking;
 
 static void
@@ -304,13 +308,9 @@ ask_gathered(GpucolRun *run, GpucolCpuHostTest *test, Asked *asked, size_t first
 	return GPUCOL_OK;
 }
 
-/*
- * Ask the host about n rows, or about those with bit set in `which`: the verdict of
- * another row is false.  Row `first` of test->verdicts is the first of them.
- */
-static GpucolStatus
-ask_rows(GpucolRun *run, GpucolCpuHostTest *test, const GpucolBytes *values,
-		 const uint32_t *nulls, const uint32_t *which, uint32_t n, size_t first)
+GpucolStatus
+gpucol_cpu_host_ask_rows(GpucolRun *run, GpucolCpuHostTest *test, const GpucolBytes *values,
+						 const uint32_t *nulls, const uint32_t *which, uint32_t n, size_t first)
 {
 	Asked		asked;
 
@@ -336,54 +336,6 @@ ask_rows(GpucolRun *run, GpucolCpuHostTest *test, const GpucolBytes *values,
 	return ask_gathered(run, test, &asked, first);
 }
 
-/* Ask about a vector of a window. */
-static void
-ask_vector(Asking *asking, uint32_t v)
-{
-	GpucolRun  *run = asking->run;
-	GpucolCpuHostTest *test = asking->test;
-	size_t		at = (size_t) v * GPUCOL_VECTOR_VALUES;
-
-	GpucolStatus status;
-
-	if (run->input.dead[asking->first + v])
-		return;
-	status = ask_rows(run, test, run->input.cols[test->column].raw + at,
-					  asking->nullable ? asking->nulls[v] : NULL, asking->which[v],
-					  gpucol_cpu_vector_rows(run, asking->first + v), at);
-	if (status != GPUCOL_OK)
-		asking->status = status;
-}
-
-GpucolStatus
-gpucol_cpu_host_ask_window(GpucolRun *run, GpucolCpuHostTest *test, uint32_t first, uint32_t n,
-						   uint32_t (*which)[GPUCOL_LANES])
-{
-	GpucolCpuColumn *column = &run->input.cols[test->column];
-	Asking		asking;
-
-	if (make_verdicts(run, test, (size_t) n * GPUCOL_VECTOR_VALUES) != GPUCOL_OK)
-		return GPUCOL_OUT_OF_MEMORY;
-	asking.run = run;
-	asking.test = test;
-	asking.ask = ask_vector;
-	asking.npieces = n;
-	asking.first = first;
-	asking.which = which;
-	asking.nullable = (column->desc->flags & GPUCOL_CHUNK_HAS_NULLS) != 0;
-	for (uint32_t v = 0; v < n && asking.nullable; v++)
-	{
-		GpucolStatus status = run->input.dead[first + v] ? GPUCOL_OK :
-			gpucol_cpu_stream_copy(run, column->slot, GPUCOL_STREAM_NULLS,
-								   (uint64_t) (first + v) * GPUCOL_ROW_BYTES, GPUCOL_ROW_BYTES,
-								   asking.nulls[v]);
-
-		if (status != GPUCOL_OK)
-			return status;
-	}
-	return ask_all(&asking);
-}
-
 GpucolStatus
 gpucol_cpu_host_ask_delta(GpucolRun *run, const GpucolDelta *delta)
 {
@@ -393,7 +345,7 @@ gpucol_cpu_host_ask_delta(GpucolRun *run, const GpucolDelta *delta)
 		const GpucolDeltaColumn *column = &delta->columns[test->column];
 
 		if (make_verdicts(run, test, GPUCOL_VECTOR_VALUES) != GPUCOL_OK ||
-			ask_rows(run, test, column->bytes, column->nulls, NULL, delta->nrows, 0) != GPUCOL_OK)
+			gpucol_cpu_host_ask_rows(run, test, column->bytes, column->nulls, NULL, delta->nrows, 0) != GPUCOL_OK)
 			return GPUCOL_OUT_OF_MEMORY;
 	}
 	return GPUCOL_OK;

@@ -16,10 +16,14 @@ extern void gpucol_cpu_host_ask_null(GpucolRun *run);
 /* Ask it about each dictionary entry, unless their order has told already. */
 extern GpucolStatus gpucol_cpu_host_ask(GpucolRun *run);
 
-/* Ask it about the raw values of the window's vectors, of the rows in which[]. */
-extern GpucolStatus gpucol_cpu_host_ask_window(GpucolRun *run, GpucolCpuHostTest *test,
-											   uint32_t first, uint32_t n,
-											   uint32_t (*which)[GPUCOL_LANES]);
+/*
+ * Ask it about n rows, or about those with bit set in `which`: the verdict of
+ * another row is false.  Row `first` of test->verdicts is the first of them; make room for the rows of
+ * a window.  In any thread if the host may be asked there and test->mapped is NULL.
+ */
+extern GpucolStatus gpucol_cpu_host_ask_rows(GpucolRun *run, GpucolCpuHostTest *test, const GpucolBytes *values,
+											 const uint32_t *nulls, const uint32_t *which, uint32_t n, size_t first);
+extern GpucolStatus gpucol_cpu_host_make_room(GpucolRun *run, GpucolCpuHostTest *test, size_t n);
 
 /* Ask it about the rows of a delta batch. */
 extern GpucolStatus gpucol_cpu_host_ask_delta(GpucolRun *run, const GpucolDelta *delta);

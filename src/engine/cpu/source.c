@@ -28,6 +28,7 @@
 #include "engine/cpu/host.h"
 #include "engine/cpu/items.h"
 #include "engine/cpu/join.h"
+#include "engine/cpu/window.h"
 #include "kernel/bitpack.h"
 
 #define ZONES 512				/* zone maps read at a time */
@@ -262,118 +263,6 @@ open_segment(GpucolRun *run, bool *skip)
 	return status;
 }
 
-/* Which streams of a column do the tests and, with `loads`, the loads of this segment read? */
-static void
-streams_needed(const GpucolRun *run, const GpucolCpuColumn *column, bool loads,
-			   bool *codes, bool *nulls)
-{
-	bool		packed = column->desc->coding == GPUCOL_CODING_FOR ||
-		column->desc->coding == GPUCOL_CODING_STEP ||
-		column->desc->coding == GPUCOL_CODING_DICT ||
-		column->desc->coding == GPUCOL_CODING_SCALED ||
-		(column->desc->coding == GPUCOL_CODING_RAW && !gpucol_cpu_stream_is_raw(column)) ||
-		gpucol_cpu_column_has_words(column);
-
-	/* the codes of raw bytes are lengths, which a test may ask for */
-	*codes = loads && column->loaded && packed;
-	*nulls = loads && column->loaded;
-	for (int t = 0; t < run->input.ntests; t++)
-	{
-		const GpucolCpuTest *test = &run->input.tests[t];
-
-		if (test->column != column)
-			continue;
-		*nulls |= test->has_nulls;
-		*codes |= test->kind == GPUCOL_CPU_TEST_CODES ||
-			test->kind == GPUCOL_CPU_TEST_MAP ||
-			test->kind == GPUCOL_CPU_TEST_CODE_SET ||
-			test->kind == GPUCOL_CPU_TEST_ORDER;
-	}
-	if (column->desc->flags & GPUCOL_CHUNK_ALL_NULL)
-		*codes = *nulls = false;
-	*codes &= column->desc->width > 0;
-	*nulls &= (column->desc->flags & GPUCOL_CHUNK_HAS_NULLS) != 0;
-}
-
-/* Vectors that a window can hold. */
-static uint32_t
-window_vectors(const GpucolRun *run)
-{
-	uint32_t	rows = 1;
-	uint32_t	most = GPUCOL_CPU_WINDOW;
-	uint32_t	n;
-
-	for (int c = 0; c < run->program->ncolumns; c++)
-	{
-		const GpucolCpuColumn *column = &run->input.cols[c];
-		bool		codes;
-		bool		nulls;
-
-		if (!column->used)
-			continue;
-		streams_needed(run, column, true, &codes, &nulls);
-		rows += (codes ? column->desc->width : 0) + nulls;
-		if (gpucol_cpu_raw_is_read(run, column) && most > run->window.raw)
-			most = run->window.raw;
-	}
-	n = run->source->max_window_rows / rows;
-	if (run->program->kind == GPUCOL_PROGRAM_SCAN && run->out.take == NULL &&
-		most > run->window.scan)
-		most = run->window.scan;
-	if (most > run->window.pace)
-		most = run->window.pace;
-	return n < 1 ? 1 : n > most ? most : n;
-}
-
-void
-gpucol_cpu_source_unmap(GpucolRun *run)
-{
-	for (int c = 0; c < run->program->ncolumns; c++)
-	{
-		GpucolCpuColumn *column = &run->input.cols[c];
-
-		if (column->codes_mapped)
-			run->source->ops->unmap(run->source, &column->codes);
-		column->codes_mapped = false;
-		if (column->nulls_mapped)
-			run->source->ops->unmap(run->source, &column->nulls);
-		column->nulls_mapped = false;
-	}
-}
-
-GpucolStatus
-gpucol_cpu_source_map(GpucolRun *run, uint32_t first, uint32_t n, bool loads)
-{
-	GpucolStatus status = GPUCOL_OK;
-
-	for (int c = 0; c < run->program->ncolumns && status == GPUCOL_OK; c++)
-	{
-		GpucolCpuColumn *column = &run->input.cols[c];
-		uint32_t	width = column->desc->width;
-		bool		codes;
-		bool		nulls;
-
-		if (!column->used)
-			continue;
-		streams_needed(run, column, loads, &codes, &nulls);
-		if (codes)
-		{
-			status = gpucol_cpu_stream_map(run, c, GPUCOL_STREAM_CODES, first * width,
-										   n * width, &column->codes);
-			column->codes_mapped = status == GPUCOL_OK;
-		}
-		if (nulls && status == GPUCOL_OK)
-		{
-			status = gpucol_cpu_stream_map(run, c, GPUCOL_STREAM_NULLS, first, n,
-										   &column->nulls);
-			column->nulls_mapped = status == GPUCOL_OK;
-		}
-	}
-	if (status != GPUCOL_OK)
-		gpucol_cpu_source_unmap(run);
-	return status;
-}
-
 GpucolStatus
 gpucol_cpu_sink(GpucolCpuWorker *worker, const GpucolCpuVector *vector)
 {
@@ -386,6 +275,25 @@ gpucol_cpu_sink(GpucolCpuWorker *worker, const GpucolCpuVector *vector)
 		default:
 			return gpucol_cpu_agg_update(worker, vector);
 	}
+}
+
+/* Are raw bytes read of a vector? */
+static inline bool
+reads_raw(const GpucolRun *run, const GpucolCpuVector *vector)
+{
+	return vector->delta == NULL && run->window.has_raw;
+}
+
+/* Of the rows of such a vector those that have passed already are left. */
+static void
+take_passed(GpucolCpuWorker *worker, const GpucolCpuVector *vector)
+{
+	const GpucolRun *run = worker->run;
+	const uint32_t *passed = run->window.passed[vector->number - run->window.first];
+
+	for (int w = 0; w < GPUCOL_LANES; w++)
+		worker->mask[w] &= passed[w];
+	worker->live = gpucol_cpu_range_count(worker->mask);
 }
 
 /* Filter one vector and hand the survivors on. */
@@ -401,7 +309,9 @@ do_vector(GpucolCpuWorker *worker, const GpucolCpuVector *vector)
 	if (vector->nrows < GPUCOL_VECTOR_VALUES)
 		gpucol_bitmap_limit(worker->mask, vector->nrows);
 	worker->vectors_read++;
-	if (vector->delta == NULL)
+	if (reads_raw(run, vector))
+		take_passed(worker, vector);
+	else if (vector->delta == NULL)
 		deleted = gpucol_cpu_deleted(run, vector->number);
 	if (deleted != NULL)
 	{
@@ -413,7 +323,7 @@ do_vector(GpucolCpuWorker *worker, const GpucolCpuVector *vector)
 		for (int d = 0; d < run->program->nranges; d++)
 			gpucol_cpu_range_apply_delta(worker, &run->digest.domains[d], vector);
 	else
-		for (int t = 0; t < run->input.ntests && worker->live > 0; t++)
+		for (int t = 0; t < run->input.ntests && worker->live > 0 && !reads_raw(run, vector); t++)
 			gpucol_cpu_range_apply(worker, &run->input.tests[t], vector);
 	if (worker->live == 0)
 		return GPUCOL_OK;
@@ -470,6 +380,13 @@ do_vector_up_to_error(GpucolCpuWorker *worker, const GpucolCpuVector *vector)
 	return GPUCOL_OK;
 }
 
+/* Vectors that are work enough for a thread. */
+static inline uint32_t
+least_dealt(const GpucolRun *run)
+{
+	return run->join.nprobes > 0 || run->window.has_raw ? 1 : DEAL;
+}
+
 /*
  * Take vectors [*first, *last) of the window: a good part of what is left, so that
  * each thread reads long stretches of memory, and less towards the end, so that
@@ -478,7 +395,7 @@ do_vector_up_to_error(GpucolCpuWorker *worker, const GpucolCpuVector *vector)
 static bool
 deal(GpucolRun *run, uint32_t *first, uint32_t *last)
 {
-	uint32_t	least = run->join.nprobes > 0 ? 1 : DEAL;
+	uint32_t	least = least_dealt(run);
 	uint32_t	take;
 
 	*first = run->window.dealt;
@@ -556,7 +473,14 @@ do_share(void *arg, int index)
 	while (worker->status == GPUCOL_OK && !is_paused(worker) && gpucol_cpu_has_room(worker) &&
 		   !gpucol_cpu_agg_is_full(worker) && (vector = next_vector(worker)) != NULL)
 	{
-		worker->status = do_vector_up_to_error(worker, vector);
+		bool		none = false;
+
+		if (vector->delta == NULL)
+			worker->status = gpucol_cpu_window_verify(run, vector->number);
+		if (worker->status == GPUCOL_OK && reads_raw(run, vector))
+			worker->status = gpucol_cpu_raw_vector(worker, vector, &none);
+		if (worker->status == GPUCOL_OK && !none)
+			worker->status = do_vector_up_to_error(worker, vector);
 		end_vector(worker);
 	}
 }
@@ -594,7 +518,7 @@ do_work(GpucolRun *run)
 		}
 	}
 	gpucol_cpu_begin_slice(run);
-	if (run->window.nwork <= (run->join.nprobes == 0 ? DEAL : 1) && !run->window.by_ordinal)
+	if (run->window.nwork <= least_dealt(run) && !run->window.by_ordinal)
 		do_share(run, 0);
 	else
 		gpucol_pool_run(run->nworkers, do_share, run);
@@ -631,21 +555,24 @@ set_pace(GpucolRun *run, double took)
 		run->window.pace *= 2;
 }
 
-/* Work through the vectors of a window, whose raw bytes have been read. */
+/* Work through the vectors of a window, or go on with them; it was begun at a time. */
 static GpucolStatus
-work_through(GpucolRun *run, uint32_t first, uint32_t n)
+work_through(GpucolRun *run, double start)
 {
-	GpucolStatus status = gpucol_cpu_source_map(run, first, n, true);
-	double		start = gpucol_cpu_now_ms();
+	/* a thread goes on with a vector whose pages it has verified: not these */
+	bool		lend = !run->window.suspended;
+	GpucolStatus status = run->window.has_raw ? gpucol_cpu_raw_map(run, lend) : GPUCOL_OK;
 
-	if (status != GPUCOL_OK)
-		return status;
-	run->window.first = first;
-	run->window.nvectors = n;
-	status = do_work(run);
-	set_pace(run, gpucol_cpu_now_ms() - start);
-	gpucol_cpu_source_unmap(run);
-	return status == GPUCOL_OK ? gpucol_cpu_extreme_drain(run, NULL) : status;
+	if (status == GPUCOL_OK)
+		status = gpucol_cpu_source_map(run, run->window.first, run->window.nvectors, true, lend);
+	if (status == GPUCOL_OK)
+	{
+		status = do_work(run);
+		set_pace(run, gpucol_cpu_now_ms() - start);
+		gpucol_cpu_source_unmap(run);
+	}
+	gpucol_cpu_raw_release(run);
+	return status == GPUCOL_OK ? gpucol_cpu_extreme_drain(run, NULL) : gpucol_cpu_window_failed(run, status);
 }
 
 /* Have a window of a SCAN grow. */
@@ -661,8 +588,9 @@ grow_scan(GpucolRun *run)
 static GpucolStatus
 do_window(GpucolRun *run)
 {
-	uint32_t	most = window_vectors(run);
+	uint32_t	most = gpucol_cpu_window_vectors(run);
 	uint32_t	end = run->input.segment.end_vector;
+	double		start = gpucol_cpu_now_ms();
 	uint32_t	first;
 	uint32_t	n = 0;
 	uint32_t	gap = 0;
@@ -693,11 +621,15 @@ do_window(GpucolRun *run)
 		work->output = (int) run->window.nwork++;
 	}
 	run->input.next_vector = first + n;
-	status = gpucol_cpu_raw_window(run, first, n);
+	run->window.first = first;
+	run->window.nvectors = n;
+	status = gpucol_cpu_raw_window(run);
 	if (status == GPUCOL_OK && run->window.nwork > 0)
-		status = work_through(run, first, n);
-	if (status == GPUCOL_OK)
-		grow_scan(run);
+		status = work_through(run, start);
+	if (status != GPUCOL_OK)
+		return status;
+	gpucol_cpu_raw_end(run);
+	grow_scan(run);
 	return status;
 }
 
@@ -790,7 +722,7 @@ go_on(GpucolRun *run)
 
 	if (!run->input.segments_done)
 	{
-		status = work_through(run, run->window.first, run->window.nvectors);
+		status = work_through(run, gpucol_cpu_now_ms());
 		run->stats.packed_bytes = read;
 		return status;
 	}

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * stream.c
- *	  Streams that are read as a whole: dictionaries, runs and raw bytes.
+ *	  Streams that are read as a whole: dictionaries and runs; and word rows that are held for threads.
  *
  * Their reading and checking is the decoder's (kernel/decode.h).  It takes
  * windows, which may be larger than a source lends at once; so the word rows
@@ -11,8 +11,7 @@
  *-------------------------------------------------------------------------
  */
 #include "engine/cpu/expr_alike.h"
-#include "engine/cpu/items.h"
-#include "kernel/decode_stream.h"
+#include "engine/cpu/window.h"
 
 #define COPY_ROWS 1024			/* word rows mapped at a time */
 #define PAGE_BYTES (GPUCOL_PAGE_ROWS * GPUCOL_ROW_BYTES)
@@ -48,11 +47,11 @@ gpucol_cpu_stream_is_raw(const GpucolCpuColumn *column)
 
 GpucolStatus
 gpucol_cpu_stream_map(GpucolRun *run, int slot, GpucolStreamKind stream,
-					  uint32_t row, uint32_t nrows, GpucolRows *out)
+					  uint32_t row, uint32_t nrows, bool lend, GpucolRows *out)
 {
 	run->stats.packed_bytes += (uint64_t) nrows * GPUCOL_ROW_BYTES;
-	return run->source->ops->map(run->source, &run->input.segment, slot, stream, row,
-								 nrows, out);
+	return (lend ? run->source->ops->lend : run->source->ops->map) (run->source, &run->input.segment, slot,
+																	 stream, row, nrows, out);
 }
 
 /* Copy word rows [row, row + nrows) of a stream to `out`, `skip` word rows in. */
@@ -61,9 +60,10 @@ copy_rows(GpucolRun *run, int slot, GpucolStreamKind stream, uint32_t row,
 		  uint32_t nrows, char *out, uint32_t skip)
 {
 	const GpucolStream *where = &run->input.cols[slot].desc->streams[stream];
-	uint32_t	most = run->source->max_window_rows < COPY_ROWS ?
-		run->source->max_window_rows : COPY_ROWS;
+	uint32_t	most = run->source->max_window_rows - run->window.held_rows;
 
+	if (most > COPY_ROWS)
+		most = COPY_ROWS;
 	if (row > where->nrows || nrows > where->nrows - row)
 		return GPUCOL_CORRUPT;
 	out += (size_t) skip * GPUCOL_ROW_BYTES;
@@ -71,7 +71,7 @@ copy_rows(GpucolRun *run, int slot, GpucolStreamKind stream, uint32_t row,
 	{
 		uint32_t	take = nrows < most ? nrows : most;
 		GpucolRows	window;
-		GpucolStatus status = gpucol_cpu_stream_map(run, slot, stream, row, take, &window);
+		GpucolStatus status = gpucol_cpu_stream_map(run, slot, stream, row, take, false, &window);
 
 		if (status != GPUCOL_OK)
 			return status;
@@ -157,9 +157,50 @@ free_window(GpucolRun *run, GpucolCpuColumn *column, GpucolStreamKind stream, Co
 	free_copy(run, copy);
 }
 
+GpucolStatus
+gpucol_cpu_stream_hold(GpucolRun *run, int slot, GpucolStreamKind stream, uint32_t row, uint32_t nrows,
+					   bool lend, uint32_t most, GpucolCpuHeld *held)
+{
+	const GpucolStream *where = &run->input.cols[slot].desc->streams[stream];
+	Copy		copy;
+	GpucolStatus status;
+
+	memset(held, 0, sizeof(*held));
+	if (nrows == 0)
+		return GPUCOL_OK;
+	if (row > where->nrows || nrows > where->nrows - row)
+		return GPUCOL_CORRUPT;
+	if (nrows <= most)
+	{
+		held->lent = lend && run->source->ops->lend != NULL;
+		status = gpucol_cpu_stream_map(run, slot, stream, row, nrows, held->lent, &held->rows);
+		held->mapped = status == GPUCOL_OK;
+		held->nrows = held->mapped ? nrows : 0;
+		run->window.held_rows += held->nrows;
+		return status;
+	}
+	status = copy_stream(run, &run->input.cols[slot], stream, row, nrows, &copy);
+	held->rows = copy.rows;
+	held->memory = copy.memory;
+	held->pages = copy.pages;
+	return status;
+}
+
+void
+gpucol_cpu_stream_release(GpucolRun *run, GpucolCpuHeld *held)
+{
+	if (held->mapped)
+		run->source->ops->unmap(run->source, &held->rows);
+	run->window.held_rows -= held->nrows;
+	gpucol_cpu_free(run, held->memory);
+	gpucol_cpu_free(run, held->pages);
+	memset(held, 0, sizeof(*held));
+}
+
 void
 gpucol_cpu_stream_reset(GpucolRun *run)
 {
+	gpucol_cpu_raw_reset(run);
 	for (int c = 0; c < run->program->ncolumns; c++)
 	{
 		GpucolCpuColumn *column = &run->input.cols[c];
@@ -171,18 +212,10 @@ gpucol_cpu_stream_reset(GpucolRun *run)
 		gpucol_cpu_free(run, column->entries);
 		gpucol_cpu_free(run, column->lengths);
 		gpucol_cpu_free(run, column->mantissas);
-		gpucol_cpu_free(run, column->raw);
-		for (int v = 0; v < GPUCOL_CPU_RAW_WINDOW; v++)
-		{
-			gpucol_cpu_free(run, column->raw_data[v]);
-			column->raw_data[v] = NULL;
-		}
 		column->dict = NULL;
 		column->entries = NULL;
 		column->lengths = NULL;
 		column->mantissas = NULL;
-		column->raw = NULL;
-		column->raw_room = 0;
 		column->run_ends = NULL;
 		column->run_values = NULL;
 		column->ndict = column->nruns = 0;
@@ -269,229 +302,4 @@ gpucol_cpu_stream_tables(GpucolRun *run)
 			return status;
 	}
 	return GPUCOL_OK;
-}
-
-/* Vectors of raw bytes, or of numerics that have no bytes in the chunk, as threads decode them. */
-typedef struct Decoding
-{
-	GpucolRun  *run;
-	GpucolCpuColumn *column;
-	uint32_t	first;			/* vector, of so many: */
-	uint32_t	n;
-	Copy		data[GPUCOL_CPU_RAW_WINDOW];	/* DATA or ITEMS of each */
-	size_t		bytes[GPUCOL_CPU_RAW_WINDOW];	/* that its values lie in */
-	GpucolStatus status[GPUCOL_CPU_RAW_WINDOW];
-	atomic_uint next;			/* to be drawn */
-} Decoding;
-
-/* Copy the bytes of a vector's values, or their elements. */
-static GpucolStatus
-copy_data(Decoding *d, uint32_t v)
-{
-	uint32_t	row;
-	uint32_t	nrows;
-	GpucolStatus status = gpucol_decode_block_rows(&d->column->decoder, d->first + v, &row, &nrows);
-
-	return status != GPUCOL_OK ? status :
-		copy_stream(d->run, d->column, gpucol_decode_block_stream(d->column->desc), row, nrows, &d->data[v]);
-}
-
-/*
- * Copy a vector's values, of which the first that has bytes is known, to memory of their own
- * where whole pages would take much more; false where they do not, or there is none.
- */
-static bool
-move_values(Decoding *d, uint32_t v, uint32_t first, GpucolBytes *values)
-{
-	const char *from = values[first].data;
-	uint32_t	last = GPUCOL_VECTOR_VALUES - 1;
-	size_t		size;
-	char	   *to;
-
-	while (last > first && values[last].len == 0)
-		last--;
-	size = values[first].len == 0 ? 0 : (size_t) (values[last].data + values[last].len - from);
-	if (d->bytes[v] - size <= size / 4)
-		return false;
-	to = gpucol_cpu_alloc(d->run, size + 1);
-	if (to == NULL)
-		return false;
-	memcpy(to, from, size);
-	for (uint32_t i = first; i <= last; i++)
-		if (values[i].len > 0)
-			values[i].data = to + (values[i].data - from);
-	d->bytes[v] = size;
-	d->column->raw_data[v] = to;
-	return true;
-}
-
-/* Keep the memory that a vector's values lie in: the decoder's block, or what was copied of the chunk. */
-static void
-keep_memory(Decoding *d, GpucolDecoder *decoder, uint32_t v, GpucolBytes *values)
-{
-	uint32_t	first = 0;
-
-	while (first < GPUCOL_VECTOR_VALUES - 1 && values[first].len == 0)
-		first++;
-	if (decoder->block != NULL && values[first].data >= decoder->block &&
-		values[first].data < decoder->block + decoder->block_size)
-	{
-		d->bytes[v] = decoder->block_size;
-		d->column->raw_data[v] = gpucol_decode_take_block(decoder);
-		return;
-	}
-	d->bytes[v] = (size_t) d->data[v].rows.npages * PAGE_BYTES;
-	if (move_values(d, v, first, values))
-		return;
-	d->column->raw_data[v] = d->data[v].memory;
-	d->data[v].memory = NULL;
-}
-
-/* Unpack the elements of a vector's arrays, which the values say where to find, and keep them. */
-static GpucolStatus
-take_items(Decoding *d, GpucolDecoder *decoder, uint32_t v, GpucolBytes *values)
-{
-	const int64_t *items;
-	const uint8_t *nulls;
-	uint32_t	lengths[GPUCOL_VECTOR_VALUES];
-	GpucolStatus status = gpucol_decode_items(decoder, d->first + v, lengths, &items, &nulls);
-
-	if (status != GPUCOL_OK)
-		return status;
-	d->column->raw_items[v] = items;
-	d->column->raw_nulls[v] = nulls;
-	for (uint32_t i = 0; i < GPUCOL_VECTOR_VALUES; i++)
-	{
-		values[i] = (GpucolBytes) {(const char *) items, lengths[i]};
-		items += lengths[i];
-	}
-	d->bytes[v] = decoder->packed_size;
-	d->column->raw_data[v] = decoder->packed;
-	decoder->packed = NULL;
-	decoder->packed_size = 0;
-	return GPUCOL_OK;
-}
-
-/* Unpack how many elements a vector's arrays have, without them. */
-static GpucolStatus
-take_sizes(Decoding *d, const GpucolDecoder *decoder, uint32_t v, GpucolBytes *values)
-{
-	static const int64_t none;
-	GpucolStreamScratch scratch;
-	uint32_t	lengths[GPUCOL_VECTOR_VALUES];
-	const void *words = gpucol_stream_vector(decoder, d->first + v, &scratch);
-
-	if (words == NULL)
-		return GPUCOL_CORRUPT;
-	gpucol_bitpack_unpack32(decoder->desc->width, words, lengths);
-	for (uint32_t i = 0; i < GPUCOL_VECTOR_VALUES; i++)
-		values[i] = (GpucolBytes) {"", lengths[i]};
-	d->column->raw_items[v] = &none;
-	d->column->raw_nulls[v] = NULL;
-	return GPUCOL_OK;
-}
-
-/* Decode the vectors that one thread draws. */
-static void
-decode_share(void *arg, int index)
-{
-	Decoding   *d = arg;
-	GpucolDecoder decoder;
-
-	(void) index;
-	gpucol_decode_fork(&d->column->decoder, &decoder);
-	for (uint32_t v; (v = atomic_fetch_add(&d->next, 1)) < d->n;)
-	{
-		GpucolBytes *values = d->column->raw + (size_t) v * GPUCOL_VECTOR_VALUES;
-
-		if (d->run->input.dead[d->first + v])
-			continue;
-		gpucol_decode_map(&decoder, gpucol_decode_block_stream(d->column->desc), &d->data[v].rows);
-		if (gpucol_cpu_column_has_sizes(d->column))
-			d->status[v] = take_sizes(d, &decoder, v, values);
-		else if (gpucol_cpu_column_has_items(d->column))
-			d->status[v] = take_items(d, &decoder, v, values);
-		else
-			d->status[v] = gpucol_decode_bytes(&decoder, d->first + v, values);
-		if (d->status[v] == GPUCOL_OK && !gpucol_cpu_column_has_items(d->column))
-			keep_memory(d, &decoder, v, values);
-	}
-	gpucol_decode_free(&decoder);
-}
-
-/* Copy the bytes of n vectors in this thread, and decode them in all. */
-static GpucolStatus
-decode_vectors(GpucolRun *run, GpucolCpuColumn *column, uint32_t first, uint32_t n)
-{
-	Decoding	d = {.run = run,.column = column,.first = first,.n = n};
-	uint32_t	live = 0;
-	GpucolStatus status = GPUCOL_OK;
-
-	for (uint32_t v = 0; v < n && status == GPUCOL_OK; v++)
-		if (!run->input.dead[first + v])
-		{
-			live++;
-			if (column->desc->coding != GPUCOL_CODING_NUMERIC && !gpucol_cpu_column_has_sizes(column))
-				status = copy_data(&d, v);
-		}
-	if (status == GPUCOL_OK && live > 1)
-		gpucol_pool_run(run->nworkers, decode_share, &d);
-	else if (status == GPUCOL_OK)
-		decode_share(&d, 0);
-	for (uint32_t v = 0; v < n; v++)
-	{
-		run->window.raw_bytes += d.bytes[v];
-		if (status == GPUCOL_OK)
-			status = d.status[v];
-		free_copy(run, &d.data[v]);
-	}
-	return status;
-}
-
-/* Room for the values of n vectors. */
-static bool
-make_raw_room(GpucolRun *run, GpucolCpuColumn *column, uint32_t n)
-{
-	if (n <= column->raw_room)
-		return true;
-	gpucol_cpu_free(run, column->raw);
-	column->raw_room = 0;
-	column->raw = gpucol_cpu_alloc(run, sizeof(GpucolBytes) * n * GPUCOL_VECTOR_VALUES);
-	if (column->raw == NULL)
-		return false;
-	column->raw_room = n;
-	return true;
-}
-
-GpucolStatus
-gpucol_cpu_stream_raw(GpucolRun *run, GpucolCpuColumn *column, uint32_t first, uint32_t n)
-{
-	static const GpucolStreamKind streams[] = {
-		GPUCOL_STREAM_CODES, GPUCOL_STREAM_OFFSETS, GPUCOL_STREAM_NULLS
-	};
-	Copy		copies[3];
-	GpucolStatus status = GPUCOL_OK;
-
-	for (int v = 0; v < GPUCOL_CPU_RAW_WINDOW; v++)
-	{
-		gpucol_cpu_free(run, column->raw_data[v]);
-		column->raw_data[v] = NULL;
-	}
-	if (!make_raw_room(run, column, n))
-		return GPUCOL_OUT_OF_MEMORY;
-	column->window_row = first * GPUCOL_VECTOR_VALUES;
-	memset(copies, 0, sizeof(copies));
-	for (int i = 0; i < 3 && status == GPUCOL_OK; i++)
-	{
-		uint32_t	row;
-		uint32_t	nrows;
-
-		gpucol_decode_extent(column->desc, streams[i], first, n, &row, &nrows);
-		status = copy_window(run, column, streams[i], row, nrows, &copies[i]);
-	}
-	if (status == GPUCOL_OK)
-		status = decode_vectors(run, column, first, n);
-	for (int i = 0; i < 3; i++)
-		free_window(run, column, streams[i], &copies[i]);
-	return status;
 }
