@@ -17,6 +17,7 @@
  */
 #include "base/pool.h"
 
+#include <sched.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -234,4 +235,24 @@ gpucol_pool_run(int n, void (*task) (void *arg, int index), void *arg)
 	begin_call(n, task, arg);
 	do_shares(0, n);
 	end_call(n);
+}
+
+void
+gpucol_pool_abandon(void)
+{
+	uint64_t	claim = pool.claim;
+	uint64_t	all;
+
+	if (!pool.busy)
+		return;
+	do
+		all = claim + (uint64_t) (CLAIM_SHARES(claim) - CLAIM_NEXT(claim));
+	while (!atomic_compare_exchange_weak(&pool.claim, &claim, all));
+	/* the caller's own share does not return */
+	while (pool.finished < CLAIM_NEXT(claim) - 1)
+		sched_yield();
+	pthread_mutex_lock(&pool.lock);
+	pool.held = false;
+	pthread_mutex_unlock(&pool.lock);
+	pool.busy = false;
 }

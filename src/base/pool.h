@@ -42,4 +42,10 @@ extern int	gpucol_pool_hold(int n);
  */
 extern void gpucol_pool_run(int n, void (*task) (void *arg, int index), void *arg);
 
+/*
+ * For who is about to leave a task of share 0 by longjmp, in the caller: no share is begun any more; returns when
+ * those that were have returned.  Nothing where the caller is in no task.
+ */
+extern void gpucol_pool_abandon(void);
+
 #endif							/* GPUCOL_BASE_POOL_H */

@@ -437,6 +437,24 @@ gpucol_page_read_again(Relation rel, BlockNumber block, Buffer *recent)
 	return *recent;
 }
 
+bool
+gpucol_page_pin_at_hand(Relation rel, BlockNumber block, Buffer recent)
+{
+	return recent != InvalidBuffer && !RelationUsesLocalBuffers(rel) &&
+		ReadRecentBuffer(gpucol_compat_relation_locator(rel), MAIN_FORKNUM, block, recent);
+}
+
+void
+gpucol_page_use(Relation rel, BlockNumber block)
+{
+	static uint32 turn = 0;
+
+	/* the long way finds what is pinned */
+	turn += UINT32_C(0x9E3779B9);
+	if (turn < PG_UINT32_MAX / 16)
+		ReleaseBuffer(ReadBuffer(rel, block));
+}
+
 Buffer
 gpucol_page_lend(Relation table, const GpucolSegmentEntry *entry, uint32 ordinal,
 				 AttrNumber attnum, Buffer *recent, bool *is_new)

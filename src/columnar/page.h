@@ -97,6 +97,13 @@ extern Buffer gpucol_page_lend(Relation table, const GpucolSegmentEntry *entry,
 							   Buffer *recent, bool *is_new);
 
 /* ReadBuffer of any relation for a caller that keeps in *recent where a block was seen last. */
+/*
+ * Pin a block if it lies in the buffer where it was seen last, without waiting.  Once the caller has noted the
+ * pin, use raises the buffer's usage count now and then.
+ */
+extern bool gpucol_page_pin_at_hand(Relation rel, BlockNumber block, Buffer recent);
+extern void gpucol_page_use(Relation rel, BlockNumber block);
+
 extern Buffer gpucol_page_read_again(Relation rel, BlockNumber block, Buffer *recent);
 
 /*

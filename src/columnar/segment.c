@@ -347,6 +347,57 @@ copy_window(GpucolWindow *window, Relation table, const GpucolSegmentInfo *segme
 	window->rows.npages = last - first + 1;
 }
 
+/* Begin a window of pages first .. last; false where they are too many to be pinned. */
+static bool
+begin_window(GpucolWindow *window, Relation table, uint32 first, uint32 last)
+{
+	reserve_pages(window, last - first + 1);
+	window->rows.pages = window->pages;
+	window->rows.first_page = first;
+	/* one more where it starts within a page */
+	return last - first <= gpucol_window_limit(table) && *window->pinned + (last - first) + 1 <= pin_limit(table);
+}
+
+/* Add a pinned page to a window. */
+static inline void
+add_page(GpucolWindow *window, Buffer buffer, bool is_new)
+{
+	window->buffers[window->rows.npages] = buffer;
+	window->is_new[window->rows.npages] = is_new;
+	window->pages[window->rows.npages] = gpucol_page_rows(buffer);
+	window->rows.npages++;
+	(*window->pinned)++;
+}
+
+bool
+gpucol_window_lend_at_hand(GpucolWindow *window, Relation table, const GpucolSegmentInfo *segment,
+						   const GpucolChunkDesc *desc, GpucolStreamKind stream, uint32 row, uint32 nrows)
+{
+	const GpucolStream *place = &desc->streams[stream];
+	uint32		first = (place->row + row) / GPUCOL_PAGE_ROWS;
+	uint32		last = (place->row + row + nrows - 1) / GPUCOL_PAGE_ROWS;
+	int			misses = 0;
+
+	gpucol_window_unmap(window);
+	window->entry = &segment->entry;
+	if (nrows == 0 || row > place->nrows || nrows > place->nrows - row || !begin_window(window, table, first, last))
+		return false;
+	for (uint32 page = first; page <= last; page++)
+	{
+		if (page + AHEAD <= last)
+			touch_page(segment->recent[page + AHEAD]);
+		guess_buffer(segment, page, misses);
+		if (!gpucol_page_pin_at_hand(table, gpucol_page_block(&segment->entry, page), segment->recent[page]))
+		{
+			gpucol_window_unmap(window);
+			return false;
+		}
+		add_page(window, segment->recent[page], false);
+		gpucol_page_use(table, gpucol_page_block(&segment->entry, page));
+	}
+	return true;
+}
+
 /* Map, or lend. */
 static void
 map_window(GpucolWindow *window, Relation table, const GpucolSegmentInfo *segment,
@@ -367,12 +418,7 @@ map_window(GpucolWindow *window, Relation table, const GpucolSegmentInfo *segmen
 							   "a stream ends too early");
 	first = (place->row + row) / GPUCOL_PAGE_ROWS;
 	last = (place->row + row + nrows - 1) / GPUCOL_PAGE_ROWS;
-	reserve_pages(window, last - first + 1);
-	window->rows.pages = window->pages;
-	window->rows.first_page = first;
-	/* one more where it starts within a page */
-	if (last - first > gpucol_window_limit(table) ||
-		*window->pinned + (last - first) + 1 > pin_limit(table))
+	if (!begin_window(window, table, first, last))
 	{
 		copy_window(window, table, segment, desc, first, last);
 		return;
@@ -392,11 +438,7 @@ map_window(GpucolWindow *window, Relation table, const GpucolSegmentInfo *segmen
 			gpucol_page_lend(table, &segment->entry, page, desc->attnum, recent, &is_new) :
 			gpucol_page_pin_recent(table, &segment->entry, page, desc->attnum, recent);
 		misses = guess == buffer ? 0 : Min(misses + 1, MAX_MISSES);
-		window->buffers[window->rows.npages] = buffer;
-		window->is_new[window->rows.npages] = is_new;
-		window->pages[window->rows.npages] = gpucol_page_rows(buffer);
-		window->rows.npages++;
-		(*window->pinned)++;
+		add_page(window, buffer, is_new);
 	}
 }
 

@@ -91,6 +91,10 @@ extern void gpucol_window_lend(GpucolWindow *window, Relation table,
 							   uint32 row, uint32 nrows);
 extern bool gpucol_window_verify(const GpucolWindow *window, uint32 page);
 
+/* The same if all pages are in buffers where they were seen last; else false, and the window has none. */
+extern bool gpucol_window_lend_at_hand(GpucolWindow *window, Relation table, const GpucolSegmentInfo *segment,
+									   const GpucolChunkDesc *desc, GpucolStreamKind stream, uint32 row, uint32 nrows);
+
 /*
  * Have the system unmap a lent window's pages from this process, which mapped them when
  * they were first read and would unmap them at the process's end (0.1 us a page of 4 kB).

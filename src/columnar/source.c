@@ -5,7 +5,8 @@
  *	  pinned buffers, and its delta as uncompressed batches.
  *
  * Pages are read in place; a pin is all that a window needs, because segment
- * pages never change.  Delta rows come from the block ranges that no
+ * pages never change.  Windows may be pinned and given back while threads read others
+ * (ready.h).  Delta rows come from the block ranges that no
  * visible segment occupies (delta_reader.h).
  *
  * A column that was added after a segment was written is shown as a constant
@@ -32,6 +33,7 @@
 #include "columnar/delta_reader.h"
 #include "columnar/encode.h"
 #include "columnar/page.h"
+#include "columnar/ready.h"
 #include "columnar/row_batch.h"
 #include "columnar/scan.h"
 #include "columnar/segment.h"
@@ -78,8 +80,12 @@ typedef struct TableSource
 	const GpucolChunkDesc **chunks;
 	uint32	   *deleted;
 	uint32		ndeleted;
-	List	   *windows;		/* unused GpucolWindows */
-	uint32		pinned;			/* pages of the others */
+	int			nwindows;
+	int			nmade;
+	int			windows_room;
+	GpucolWindow **windows;		/* unused ones of those that were made, */
+	GpucolReady ready;			/* those that are made ready, or not yet let go, */
+	uint32		pinned;			/* and pages of all others */
 
 	/* the current delta batch */
 	bool		in_range;
@@ -128,6 +134,62 @@ draw(TableSource *source, DrawnList *list, pg_atomic_uint32 *counter, uint32 lim
 	}
 	*item = list->items[list->position++];
 	return true;
+}
+
+/* ------------------------------------------------------------------------
+ * Windows
+ * ------------------------------------------------------------------------
+ */
+
+/* Take a window without pages back: there is room for all that were made. */
+static void
+drop_window(TableSource *source, GpucolWindow *window)
+{
+	source->windows[source->nwindows++] = window;
+}
+
+/* Make a window, unused. */
+static void
+make_window(TableSource *source)
+{
+	GpucolWindow *window = MemoryContextAllocZero(source->context, sizeof(GpucolWindow));
+
+	window->pinned = &source->pinned;
+	if (source->nmade == source->windows_room)
+	{
+		int			room = Max(2 * source->windows_room, 16);
+
+		source->windows = source->windows == NULL ?
+			MemoryContextAlloc(source->context, room * sizeof(GpucolWindow *)) :
+			repalloc(source->windows, room * sizeof(GpucolWindow *));
+		source->windows_room = room;
+	}
+	source->nmade++;
+	drop_window(source, window);
+}
+
+/* A window without pages; with `spare` others are left for what is made ready later. */
+static GpucolWindow *
+take_window(TableSource *source, bool spare)
+{
+	GpucolWindow *window;
+
+	if (source->nwindows == 0)
+		make_window(source);
+	window = source->windows[--source->nwindows];
+	while (spare && source->nwindows < Min(source->nmade - source->nwindows, source->ready.room))
+		make_window(source);
+	return window;
+}
+
+/* Let go of what is kept of windows that are done with; and, at a segment's end, of those that are ready. */
+static void
+drop_kept(TableSource *source, bool ends)
+{
+	GpucolWindow *window;
+
+	while ((window = gpucol_ready_drop(&source->ready, ends)) != NULL)
+		drop_window(source, window);
 }
 
 /* ------------------------------------------------------------------------
@@ -321,6 +383,7 @@ source_next_segment(GpucolSource *base, GpucolSegment *out)
 	const GpucolViewSegment *segment;
 	GpucolSegmentPart part;
 
+	drop_kept(source, true);
 	if (!draw_part(source, &part))
 		return GPUCOL_END;
 	CHECK_FOR_INTERRUPTS();
@@ -352,6 +415,13 @@ map_missing(const MissingChunk *chunk, uint32 first, uint32 last, GpucolRows *ou
 	out->owner = NULL;
 }
 
+/* Is it the chunk of a column that the table got later? */
+static bool
+is_missing(const TableSource *source, int slot, const GpucolChunkDesc *desc)
+{
+	return source->missing[slot] != NULL && desc == &source->missing[slot]->desc;
+}
+
 /* Map word rows, or lend them to threads. */
 static GpucolStatus
 show_rows(GpucolSource *base, const GpucolSegment *segment, int slot,
@@ -370,24 +440,22 @@ show_rows(GpucolSource *base, const GpucolSegment *segment, int slot,
 	if (row > place->nrows || nrows > place->nrows - row)
 		return GPUCOL_CORRUPT;
 	source->read |= stream != GPUCOL_STREAM_ZONES;
-	if (source->missing[slot] != NULL && desc == &source->missing[slot]->desc)
+	if (is_missing(source, slot, desc))
 	{
 		map_missing(source->missing[slot], (place->row + row) / GPUCOL_PAGE_ROWS,
 					(place->row + row + nrows - 1) / GPUCOL_PAGE_ROWS, out);
 		return GPUCOL_OK;
 	}
-	old = MemoryContextSwitchTo(source->context);
-	if (source->windows != NIL)
+	window = lend ? gpucol_ready_take(&source->ready, slot, stream, row, nrows) : NULL;
+	if (window == NULL)
 	{
-		window = llast(source->windows);
-		source->windows = list_delete_last(source->windows);
+		old = MemoryContextSwitchTo(source->context);
+		drop_kept(source, false);
+		window = take_window(source, lend);
+		(lend ? gpucol_window_lend : gpucol_window_map) (window, source->table, segment->owner,
+														 desc, stream, row, nrows);
+		MemoryContextSwitchTo(old);
 	}
-	else
-		window = palloc0(sizeof(GpucolWindow));
-	window->pinned = &source->pinned;
-	(lend ? gpucol_window_lend : gpucol_window_map) (window, source->table, segment->owner,
-													 desc, stream, row, nrows);
-	MemoryContextSwitchTo(old);
 	*out = window->rows;
 	out->owner = window;
 	return GPUCOL_OK;
@@ -405,6 +473,25 @@ source_lend(GpucolSource *base, const GpucolSegment *segment, int slot,
 			GpucolStreamKind stream, uint32_t row, uint32_t nrows, GpucolRows *out)
 {
 	return show_rows(base, segment, slot, stream, row, nrows, true, out);
+}
+
+static void
+source_ahead(GpucolSource *base, const GpucolSegment *segment, int slot, GpucolStreamKind stream,
+			 uint32_t row, uint32_t nrows)
+{
+	TableSource *source = (TableSource *) base;
+	GpucolReadyWindow wanted = {.slot = slot,.stream = stream,.row = row,.nrows = nrows};
+	MemoryContext old;
+
+	drop_kept(source, false);
+	/* one that there is already: making one might raise an error */
+	if (source->nwindows == 0 || is_missing(source, slot, segment->chunks[slot]))
+		return;
+	wanted.window = source->windows[source->nwindows - 1];
+	old = MemoryContextSwitchTo(source->context);
+	if (gpucol_ready_make(&source->ready, &wanted, source->table, segment->owner, segment->chunks[slot]))
+		source->nwindows--;
+	MemoryContextSwitchTo(old);
 }
 
 static bool
@@ -429,14 +516,11 @@ source_unmap(GpucolSource *base, GpucolRows *rows)
 {
 	TableSource *source = (TableSource *) base;
 	GpucolWindow *window = rows->owner;
-	MemoryContext old;
 
-	if (window != NULL)
+	if (window != NULL && !gpucol_ready_keep(&source->ready, window))
 	{
 		gpucol_window_unmap(window);
-		old = MemoryContextSwitchTo(source->context);
-		source->windows = lappend(source->windows, window);
-		MemoryContextSwitchTo(old);
+		drop_window(source, window);
 	}
 	memset(rows, 0, sizeof(*rows));
 }
@@ -496,6 +580,7 @@ source_rescan(GpucolSource *base)
 {
 	TableSource *source = (TableSource *) base;
 
+	drop_kept(source, true);
 	end_pass(source);
 	/* a look at the segments alone is no scan to be counted */
 	if (source->begun)
@@ -535,6 +620,7 @@ source_close(GpucolSource *base)
 {
 	TableSource *source = (TableSource *) base;
 
+	drop_kept(source, true);
 	end_pass(source);
 	table_endscan(&source->scan->base);
 }
@@ -544,6 +630,7 @@ static const GpucolSourceOps source_ops = {
 	.map = source_map,
 	.unmap = source_unmap,
 	.lend = source_lend,
+	.ahead = source_ahead,
 	.verify = source_verify,
 	.forget = source_forget,
 	.next_delta = source_next_delta,
@@ -603,6 +690,7 @@ gpucol_source_open(Relation table, Snapshot snapshot,
 	source->missing = palloc0(Max(ncolumns, 1) * sizeof(MissingChunk *));
 	source->chunks = palloc0(Max(ncolumns, 1) * sizeof(GpucolChunkDesc *));
 	source->base.attnums = attnums_of(columns, ncolumns);
+	gpucol_ready_init(&source->ready, ncolumns);
 	gpucol_row_batch_init(&source->rows, RelationGetDescr(table), columns, ncolumns,
 						  "gpucol source batch");
 	set_storage(source);

@@ -70,6 +70,15 @@ parts_lend(GpucolSource *base, const GpucolSegment *segment, int slot,
 	return part->ops->lend(part, segment, slot, stream, row, nrows, out);
 }
 
+static void
+parts_ahead(GpucolSource *base, const GpucolSegment *segment, int slot, GpucolStreamKind stream,
+			uint32_t row, uint32_t nrows)
+{
+	GpucolSource *part = current_part((PartsSource *) base);
+
+	part->ops->ahead(part, segment, slot, stream, row, nrows);
+}
+
 /* A window may be given back to any part: it knows whose pages it pins. */
 static void
 parts_unmap(GpucolSource *base, GpucolRows *window)
@@ -183,6 +192,7 @@ static const GpucolSourceOps parts_ops = {
 	.map = parts_map,
 	.unmap = parts_unmap,
 	.lend = parts_lend,
+	.ahead = parts_ahead,
 	.next_delta = parts_next_delta,
 	.rescan = parts_rescan,
 	.check_interrupts = parts_check_interrupts,

@@ -9,9 +9,9 @@
  * only this interface; tests implement it over arrays.
  *
  * Threads: every function of a source is called from the thread that created
- * it, but for verify and forget.  The memory of a mapped window may be read by any thread
- * until it is unmapped, so an engine maps a range of vectors, deals it to its
- * threads, and unmaps when they are done.
+ * it, but for verify and forget; while other threads are at work, ahead alone.  The
+ * memory of a mapped window may be read by any thread until it is unmapped, so an
+ * engine maps a range of vectors, deals it to its threads, and unmaps when they are done.
  *
  * Freestanding C: may be included by C, C++ and CUDA.
  *
@@ -159,6 +159,15 @@ typedef struct GpucolSourceOps
 						  uint32_t row, uint32_t nrows, GpucolRows *out);
 	bool		(*verify) (const GpucolRows *window, uint32_t page);
 	void		(*forget) (const GpucolRows *window);
+
+	/*
+	 * Have ready what the next lend of this stream from this row on will ask for, if that is at hand; for the
+	 * source's thread, while others read windows that are lent: an error waits for them.  Once that has been
+	 * called in a segment, windows are given back for good in it, too, or when the segment ends.
+	 * max_window_rows must suffice for both windows.  NULL: nothing is to be gained.
+	 */
+	void		(*ahead) (GpucolSource *source, const GpucolSegment *segment, int slot, GpucolStreamKind stream,
+						  uint32_t row, uint32_t nrows);
 
 	/* Next batch of delta rows; GPUCOL_OK or GPUCOL_END. */
 	GpucolStatus (*next_delta) (GpucolSource *source, GpucolDelta *out);

@@ -74,6 +74,10 @@ typedef struct ArraySource
 								 * sees, is corrupt; 0 = none */
 	_Atomic long verified;
 	long		lent;			/* windows */
+	long		ahead;			/* windows that were asked for ahead, */
+	uint32_t	ahead_row[ARRAY_MAX_COLUMNS][2];	/* the last of codes and of NULLs */
+	uint32_t	ahead_rows[ARRAY_MAX_COLUMNS][2];
+	long		foreseen;		/* lent as they had been asked for */
 	_Atomic long forgotten;		/* of those */
 	jmp_buf		jump;
 } ArraySource;
@@ -221,8 +225,29 @@ array_source_lend(GpucolSource *base, const GpucolSegment *segment, int slot,
 				  GpucolStreamKind stream, uint32_t row, uint32_t nrows,
 				  GpucolRows *out)
 {
-	((ArraySource *) base)->lent++;
+	ArraySource *source = (ArraySource *) base;
+	bool		nulls = stream == GPUCOL_STREAM_NULLS;
+
+	source->lent++;
+	if ((nulls || stream == GPUCOL_STREAM_CODES) && source->ahead_rows[slot][nulls] == nrows &&
+		source->ahead_row[slot][nulls] == row)
+		source->foreseen++;
 	return array_source_map(base, segment, slot, stream, row, nrows, out);
+}
+
+/* What is asked for ahead is what is lent next of the stream. */
+static inline void
+array_source_ahead(GpucolSource *base, const GpucolSegment *segment, int slot,
+				   GpucolStreamKind stream, uint32_t row, uint32_t nrows)
+{
+	ArraySource *source = (ArraySource *) base;
+	const GpucolStream *where = &segment->chunks[slot]->streams[stream];
+
+	if (nrows == 0 || row + nrows > where->nrows || source->mapped_rows + nrows > base->max_window_rows)
+		abort();
+	source->ahead++;
+	source->ahead_rows[slot][stream == GPUCOL_STREAM_NULLS] = nrows;
+	source->ahead_row[slot][stream == GPUCOL_STREAM_NULLS] = row;
 }
 
 /* Of the source that was made last: a window does not know its own. */
@@ -321,6 +346,7 @@ static const GpucolSourceOps array_source_ops = {
 	.map = array_source_map,
 	.unmap = array_source_unmap,
 	.lend = array_source_lend,
+	.ahead = array_source_ahead,
 	.verify = array_source_verify,
 	.forget = array_source_forget,
 	.next_delta = array_source_next_delta,

@@ -1826,6 +1826,45 @@ test_lent(void)
 	array_table_free(&table);
 }
 
+/* With several threads, all windows but the first of a segment are asked for ahead, and lent as they were. */
+static void
+test_ahead(void)
+{
+	static ArrayTable table;
+
+	for (int threads = 1; threads <= 3; threads += 2)
+	{
+		static ProgramBuilder b;
+		static ArraySource source;
+		GpucolRunOptions options = {.threads = threads};
+		GpucolProgram *program;
+		GpucolRun  *run;
+		GpucolResult out;
+		const char *why;
+		int			r;
+
+		do
+		{
+			array_table_free(&table);
+			random_table(&table);
+		} while (table.nsegments == 0 || table.segments[0].nrows < 20000);
+		builder_init(&b, GPUCOL_PROGRAM_AGG);
+		for (int c = 0; c < NCOLUMNS; c++)
+			builder_column(&b, shapes[c].kind, shapes[c].scale);
+		r = builder_instr(&b, GPUCOL_OP_LOAD_F, GPUCOL_CLASS_F, 0, 0, 0, C_SMOOTH);
+		builder_agg(&b, GPUCOL_AGG_SUM, GPUCOL_CLASS_F, r, GPUCOL_NO_REG);
+		program = builder_finish(&b);
+		array_source_init(&source, &table, 600, true);
+		gpucol_engine_cpu.start(program, &source.base, NULL, &options, &run, &why);
+		CHECK(gpucol_engine_cpu.next(run, &out) == GPUCOL_OK, "result");
+		gpucol_engine_cpu.finish(run);
+		CHECK(threads == 1 ? source.ahead == 0 : source.ahead > 0 && source.foreseen == source.ahead,
+			  "%d threads: %ld ahead, %ld foreseen", threads, source.ahead, source.foreseen);
+		free(program);
+	}
+	array_table_free(&table);
+}
+
 /* Sums of floats have the same bits for every number of threads. */
 static void
 test_float_threads(void)
@@ -1897,6 +1936,7 @@ main(int argc, char **argv)
 		test_longjmp();
 		test_memory_limit();
 		test_lent();
+		test_ahead();
 		test_float_threads();
 		test_widths();
 	}

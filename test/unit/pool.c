@@ -8,6 +8,7 @@
  *-------------------------------------------------------------------------
  */
 #include <dirent.h>
+#include <setjmp.h>
 #include <stdatomic.h>
 #include <unistd.h>
 
@@ -110,6 +111,48 @@ test_nested(void)
 		CHECK(work.done[i] == 1, "share %d: %d times", i, work.done[i]);
 }
 
+/* A share that its caller leaves by longjmp, while others work. */
+static jmp_buf away;
+static _Atomic int working;
+
+static void
+leave(void *arg, int index)
+{
+	Work	   *work = arg;
+
+	if (index > 0)
+	{
+		atomic_fetch_add(&working, 1);
+		do_share(work, index);
+		atomic_fetch_sub(&working, 1);
+		return;
+	}
+	if (check_random() % 2 == 0)
+		usleep(100);
+	gpucol_pool_abandon();
+	longjmp(away, 1);
+}
+
+static void
+test_abandoned(int calls)
+{
+	static Work work;
+
+	for (volatile int call = 0; call < calls; call++)
+	{
+		memset(&work, 0, sizeof(work));
+		work.weight = 2000;
+		if (setjmp(away) == 0)
+			gpucol_pool_run(MAX_SHARES, leave, &work);
+		CHECK(working == 0, "%d threads are still at work", working);
+		for (int i = 1; i < MAX_SHARES; i++)
+			CHECK(work.done[i] <= 1, "share %d: %d times", i, work.done[i]);
+		test_shares(4, 1);
+	}
+	gpucol_pool_abandon();
+	test_shares(4, 1);
+}
+
 /* Threads that the process had at its start: an emulator has one of its own. */
 static int	extra;
 
@@ -178,6 +221,7 @@ main(void)
 	for (int nshares = 2; nshares <= MAX_SHARES; nshares += 3)
 		test_together(nshares, 300);
 	test_nested();
+	test_abandoned(300);
 	test_governed();
 	return check_summary("pool");
 }

@@ -7,9 +7,8 @@
  * result in one pass:
  *
  *	  engine/cpu/source.c	the main thread: segments, zone maps, dictionaries, windows
- *	  engine/cpu/window.c	what is mapped of the source at a time, and verified by whom
+ *	  engine/cpu/window.h	what is mapped of the source at a time, and raw bytes
  *	  engine/cpu/stream.c	streams read as a whole: dictionaries and runs
- *	  engine/cpu/raw.c		raw bytes: in which order, in which threads; raw_stream.c decodes them
  *	  engine/cpu/cuts.c	host predicates that the order of a dictionary decides
  *	  engine/cpu/range.c	range conjuncts, translated into the code space of a chunk
  *	  engine/cpu/column.c	values of the surviving rows of a column
@@ -520,6 +519,9 @@ typedef struct GpucolCpuWindow
 	bool		lent;			/* whoever reads its pages verifies them */
 	_Atomic bool unverified;	/* which has failed for one */
 	uint32_t	held_rows;		/* of raw bytes */
+	bool		looks_ahead;	/* the main thread begins with the next window, */
+	uint32_t	ahead_first;	/* which is ready from this vector on, so many at most; */
+	uint32_t	ahead_most;		/* 0: it is not */
 	uint32_t	pace;			/* vectors that take a while, see do_window */
 	uint32_t	first;			/* its vectors, */
 	uint32_t	nvectors;

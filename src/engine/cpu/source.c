@@ -33,7 +33,6 @@
 
 #define ZONES 512				/* zone maps read at a time */
 #define DEAL 8					/* vectors that a worker takes at a time, at least */
-#define DEAD_GAP 8				/* excluded vectors that end a window */
 #define SLOW_WINDOW_MS 40.0		/* a window that took longer is too long */
 #define SLICE_MS 30.0			/* after which rows that multiply let the main thread look */
 
@@ -218,6 +217,7 @@ open_segment(GpucolRun *run, bool *skip)
 		reset(run);
 		run->input.segment_serial++;
 	}
+	run->window.ahead_most = 0;
 	status = gpucol_cpu_final_next_segment(run);
 	if (status != GPUCOL_OK)
 		return status;
@@ -465,6 +465,8 @@ do_share(void *arg, int index)
 	GpucolCpuWorker *worker = &run->workers[index];
 	const GpucolCpuVector *vector;
 
+	if (index == 0 && run->window.looks_ahead)
+		gpucol_cpu_window_ahead(run);
 	if (is_paused(worker) && gpucol_cpu_has_room(worker))
 	{
 		worker->status = gpucol_cpu_join_resume(worker);
@@ -567,7 +569,9 @@ work_through(GpucolRun *run, double start)
 		status = gpucol_cpu_source_map(run, run->window.first, run->window.nvectors, true, lend);
 	if (status == GPUCOL_OK)
 	{
+		run->window.looks_ahead = lend;
 		status = do_work(run);
+		run->window.looks_ahead = false;
 		set_pace(run, gpucol_cpu_now_ms() - start);
 		gpucol_cpu_source_unmap(run);
 	}
@@ -588,12 +592,11 @@ grow_scan(GpucolRun *run)
 static GpucolStatus
 do_window(GpucolRun *run)
 {
-	uint32_t	most = gpucol_cpu_window_vectors(run);
-	uint32_t	end = run->input.segment.end_vector;
 	double		start = gpucol_cpu_now_ms();
+	uint32_t	end = run->input.segment.end_vector;
 	uint32_t	first;
-	uint32_t	n = 0;
-	uint32_t	gap = 0;
+	uint32_t	most;
+	uint32_t	n;
 	GpucolStatus status;
 
 	while (run->input.next_vector < end && run->input.dead[run->input.next_vector])
@@ -601,19 +604,17 @@ do_window(GpucolRun *run)
 	first = run->input.next_vector;
 	if (first >= end)
 		return GPUCOL_END;
+	most = run->window.ahead_most > 0 && run->window.ahead_first == first ? run->window.ahead_most :
+		gpucol_cpu_window_vectors(run);
+	run->window.ahead_most = 0;
+	n = gpucol_cpu_window_extent(run, first, most);
 	run->window.nwork = 0;
-	for (uint32_t v = first; v < end && v - first < most; v++)
+	for (uint32_t v = first; v < first + n; v++)
 	{
 		GpucolCpuVector *work = &run->window.work[run->window.nwork];
 
 		if (run->input.dead[v])
-		{
-			if (++gap >= DEAD_GAP)
-				break;
 			continue;
-		}
-		gap = 0;
-		n = v - first + 1;
 		work->delta = NULL;
 		work->number = v;
 		work->nrows = gpucol_cpu_vector_rows(run, v);

@@ -6,13 +6,18 @@
  * The main thread pins pages, which takes it some hundred cycles each.  Looking at a page takes
  * longer, for it is not in the processor's cache, and not in the process's memory the first time:
  * so windows are lent (kernel/batch.h), and the thread that is dealt a vector verifies the pages
- * that it has rows in, just before it reads them.  Where one is corrupt the window is mapped
+ * that it has rows in, just before it reads them.  While they work the main thread has the source make the
+ * next window ready.  Where one is corrupt the window is mapped
  * once more, which has the source raise its error in the main thread.
  *
  *-------------------------------------------------------------------------
  */
 #include "engine/cpu/items.h"
 #include "engine/cpu/window.h"
+
+#define DEAD_GAP 8				/* excluded vectors that end a window */
+#define AHEAD_FIRST 64			/* where the next window is made ready, vectors of a segment's first one, at most, */
+#define AHEAD_WINDOW 256		/* and of others */
 
 /* Which streams of a column do the tests and, with `loads`, the loads of this segment read? */
 static void
@@ -76,6 +81,14 @@ raw_rows(const GpucolRun *run, const GpucolChunkDesc *desc)
 	return desc->width + blocks / run->input.nvectors + 3;
 }
 
+/* May the next window be made ready?  Not where the host may turn away between two. */
+static bool
+looks_ahead(const GpucolRun *run)
+{
+	return run->source->ops->ahead != NULL && run->nworkers > 1 &&
+		(run->program->kind != GPUCOL_PROGRAM_SCAN || run->out.take != NULL);
+}
+
 uint32_t
 gpucol_cpu_window_vectors(GpucolRun *run)
 {
@@ -94,6 +107,13 @@ gpucol_cpu_window_vectors(GpucolRun *run)
 			most = gpucol_cpu_raw_most(run, most);
 	}
 	n = run->source->max_window_rows / rows;
+	if (looks_ahead(run))
+	{
+		uint32_t	length = run->input.next_vector == run->input.segment.first_vector ? AHEAD_FIRST : AHEAD_WINDOW;
+
+		n /= 2;
+		most = most < length ? most : length;
+	}
 	if (run->program->kind == GPUCOL_PROGRAM_SCAN && run->out.take == NULL &&
 		most > run->window.scan)
 		most = run->window.scan;
@@ -158,6 +178,53 @@ gpucol_cpu_source_map(GpucolRun *run, uint32_t first, uint32_t n, bool loads, bo
 	if (status != GPUCOL_OK)
 		gpucol_cpu_source_unmap(run);
 	return status;
+}
+
+void
+gpucol_cpu_window_ahead(GpucolRun *run)
+{
+	uint32_t	end = run->input.segment.end_vector;
+	uint32_t	first = run->input.next_vector;
+	uint32_t	n;
+
+	run->window.ahead_most = 0;
+	while (first < end && run->input.dead[first])
+		first++;
+	if (first >= end || !looks_ahead(run))
+		return;
+	run->window.ahead_first = first;
+	run->window.ahead_most = gpucol_cpu_window_vectors(run);
+	n = gpucol_cpu_window_extent(run, first, run->window.ahead_most);
+	for (int c = 0; c < run->program->ncolumns; c++)
+	{
+		const GpucolCpuColumn *column = &run->input.cols[c];
+		bool		codes;
+		bool		nulls;
+
+		if (!column->used)
+			continue;
+		streams_needed(run, column, true, &codes, &nulls);
+		if (codes)
+			run->source->ops->ahead(run->source, &run->input.segment, c, GPUCOL_STREAM_CODES,
+									first * column->desc->width, n * column->desc->width);
+		if (nulls)
+			run->source->ops->ahead(run->source, &run->input.segment, c, GPUCOL_STREAM_NULLS, first, n);
+	}
+}
+
+uint32_t
+gpucol_cpu_window_extent(const GpucolRun *run, uint32_t first, uint32_t most)
+{
+	uint32_t	n = 0;
+	uint32_t	gap = 0;
+
+	for (uint32_t v = first; v < run->input.segment.end_vector && v - first < most && gap < DEAD_GAP; v++)
+	{
+		gap = run->input.dead[v] ? gap + 1 : 0;
+		if (gap == 0)
+			n = v - first + 1;
+	}
+	return n;
 }
 
 GpucolStatus

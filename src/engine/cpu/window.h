@@ -43,8 +43,13 @@ struct GpucolCpuRawRows
 
 /* ---- window.c ---- */
 
-/* Vectors that the next window can have, and word rows that the source lends for another purpose beside n of them. */
+/* Vectors that the next window can have. */
 extern uint32_t gpucol_cpu_window_vectors(GpucolRun *run);
+
+/* Vectors from one on to the last of at most so many that is not excluded, without large gaps of such that are. */
+extern uint32_t gpucol_cpu_window_extent(const GpucolRun *run, uint32_t first, uint32_t most);
+
+/* Word rows that the source lends for another purpose beside n of them. */
 extern uint32_t gpucol_cpu_window_spare(const GpucolRun *run, uint32_t n);
 
 /*
@@ -55,6 +60,9 @@ extern uint32_t gpucol_cpu_window_spare(const GpucolRun *run, uint32_t n);
 extern GpucolStatus gpucol_cpu_source_map(GpucolRun *run, uint32_t first, uint32_t n, bool loads, bool lend);
 extern void gpucol_cpu_source_unmap(GpucolRun *run);
 extern GpucolStatus gpucol_cpu_window_verify(GpucolRun *run, uint32_t vector);
+
+/* In the main thread, while others are at work: have the source make the next window ready. */
+extern void gpucol_cpu_window_ahead(GpucolRun *run);
 
 /* Verify n word rows of a lent window, from a row of the segment on. */
 extern GpucolStatus gpucol_cpu_rows_verify(GpucolRun *run, const GpucolRows *rows, uint32_t row, uint32_t n);
