@@ -139,9 +139,8 @@ is_exact(Oid type, Oid collation)
 	return gpucol_equal_by_bytes(type, collation) || type == NAMEOID || get_typtype(type) == TYPTYPE_ENUM;
 }
 
-/* How many values a column has, and NULL; infinite where nobody knows. */
-static double
-count_values(Oid relid, bool inherits, AttrNumber attno, double rows)
+double
+gpucol_set_count_values(Oid relid, bool inherits, AttrNumber attno, double rows)
 {
 	HeapTuple	tuple = SearchSysCache3(STATRELATTINH, ObjectIdGetDatum(relid), Int16GetDatum(attno),
 										BoolGetDatum(inherits));
@@ -168,6 +167,20 @@ gpucol_set_count_rows(Oid relid)
 	return Max(rows, 0);
 }
 
+BlockNumber
+gpucol_set_count_pages(Oid relid)
+{
+	HeapTuple	tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(relid));
+	BlockNumber pages = 0;
+
+	if (HeapTupleIsValid(tuple))
+	{
+		pages = (BlockNumber) ((Form_pg_class) GETSTRUCT(tuple))->relpages;
+		ReleaseSysCache(tuple);
+	}
+	return pages;
+}
+
 bool
 gpucol_set_are_few(const RangeTblEntry *rte, List *columns)
 {
@@ -177,7 +190,7 @@ gpucol_set_are_few(const RangeTblEntry *rte, List *columns)
 	ListCell   *lc;
 
 	foreach(lc, columns)
-		distinct *= count_values(rte->relid, inherits, lfirst_node(Var, lc)->varattno, rows);
+		distinct *= gpucol_set_count_values(rte->relid, inherits, lfirst_node(Var, lc)->varattno, rows);
 	return distinct <= rows * MOST_DISTINCT;
 }
 

@@ -63,7 +63,9 @@ extern Node *gpucol_set_weights_fold(Aggref *agg, List *parts);
 /* Is a table of a FROM clause on no side of an outer join that may be NULL? */
 extern bool gpucol_set_keeps_rows(Node *node, Index rti);
 
-/* Rows of a table, 0 where nobody knows. */
+/* Rows of a table, 0 where nobody knows, and its pages; how many values a column has, and NULL, infinite then. */
 extern double gpucol_set_count_rows(Oid relid);
+extern BlockNumber gpucol_set_count_pages(Oid relid);
+extern double gpucol_set_count_values(Oid relid, bool inherits, AttrNumber attno, double rows);
 
 #endif							/* GPUCOL_PLANNER_SET_GROUPS_H */

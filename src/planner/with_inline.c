@@ -1,8 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * with_inline.c
- *	  A WITH query that is read several times, each time with another value of a column, is
- *	  computed where it is read.
+ *	  A WITH query that is read several times is computed where it is read: each time with another value
+ *	  of a column, or where that is sooner than to keep its rows.
  *
  *		WITH y AS (SELECT k, year, sum(x) AS s FROM t GROUP BY k, year)
  *		SELECT ... FROM y a, y b WHERE a.k = b.k AND a.year = 2001 AND b.year = 2002
@@ -12,6 +12,10 @@
  * condition goes into the query, as far as PostgreSQL can push it, and each reader's part is one
  * aggregation of the engine, below joins too.  All parts together are at most the whole where
  * values differ, so this asks no cost model.
+ *
+ * Where readers want all rows, the engine's threads compute groups of one table again while one process
+ * would pass them through a tuplestore; what either takes is guessed by statistics.  Readers that are
+ * executed for rows, or part of another WITH query, do not count on that.
  *
  * The answer must be the same.  The query has no volatile function (PostgreSQL looks again), no
  * LIMIT, window function or DISTINCT ON, whose rows may be others in each reader; and nothing in
@@ -23,6 +27,8 @@
  */
 #include "postgres.h"
 
+#include <math.h>
+
 #include "miscadmin.h"
 #include "nodes/nodeFuncs.h"
 #include "optimizer/optimizer.h"
@@ -31,11 +37,15 @@
 #include "rewrite/rewriteManip.h"
 #include "utils/lsyscache.h"
 
+#include "compat.h"
+#include "lower/clauses.h"
 #include "lower/harmless.h"
 #include "lower/harmless_query.h"
 #include "planner/planner.h"
+#include "planner/set_groups.h"
 #include "planner/set_operations.h"
 #include "planner/subquery.h"
+#include "service/threads.h"
 
 /* The readers of one WITH query, while a statement is walked through. */
 typedef struct Readers
@@ -43,8 +53,25 @@ typedef struct Readers
 	const CommonTableExpr *cte;
 	int			depth;			/* of queries below the one that has it */
 	int			count;			/* those that restrict it */
-	bool		unrestricted;	/* there is another */
+	bool		unrestricted;	/* there is another, */
+	bool		harmful;		/* one into whose WITH query something might be pushed that raises errors, */
+	bool		repeated;		/* or one that may be executed again and again, */
+	bool		repeated_here;	/* as all may that are found in this place */
 } Readers;
+
+/* What a reader does to the query. */
+typedef enum Reading
+{
+	READING_HARMS,				/* or may, as nobody knows */
+	READING_ALL,
+	READING_RESTRICTS
+} Reading;
+
+/* What is saved by not passing a row to readers by a tuplestore, and costs of computing it again: in ns. */
+#define KEPT_ROW	300.0
+#define TABLE_ROW	2.5
+#define GROUPED_ROW	200.0
+#define LEAST_GAIN	1e6
 
 /* ---- the query ---- */
 
@@ -134,29 +161,78 @@ equal_to_constant(Node *condition, Index rti)
 		gpucol_harmless_function(op->opfuncid) ? var->varattno : 0;
 }
 
-/* Does a query restrict a WITH query that it reads as `rti`, and do nothing to it that may raise an error? */
+/* Is a condition a comparison of a column of table `rti` with what a subquery gives once? */
 static bool
-restricts(Query *query, Index rti, Query *inner)
+compares_with_value(const Node *condition, Index rti)
 {
-	bool		found = false;
+	const OpExpr *op = (const OpExpr *) condition;
+	const Node *left;
+	const Node *right;
+
+	if (!IsA(op, OpExpr) || list_length(op->args) != 2)
+		return false;
+	left = IsA(linitial(op->args), Var) ? linitial(op->args) : lsecond(op->args);
+	right = IsA(linitial(op->args), Var) ? lsecond(op->args) : linitial(op->args);
+	return IsA(left, Var) && ((const Var *) left)->varno == (int) rti && ((const Var *) left)->varlevelsup == 0 &&
+		IsA(right, SubLink) && !gpucol_subquery_is_executed((const SubLink *) right) &&
+		((const SubLink *) right)->subLinkType == EXPR_SUBLINK &&
+		gpucol_harmless_function(op->opfuncid);
+}
+
+/* The conditions of a FROM clause's joins, and of WHERE. */
+static List *
+all_conditions(Node *node)
+{
+	List	   *result = NIL;
+	ListCell   *lc;
+
+	check_stack_depth();
+	if (IsA(node, FromExpr))
+	{
+		foreach(lc, ((FromExpr *) node)->fromlist)
+			result = list_concat(result, all_conditions(lfirst(lc)));
+		return list_concat(result, gpucol_subquery_conditions(((FromExpr *) node)->quals));
+	}
+	if (!IsA(node, JoinExpr))
+		return NIL;
+	result = list_concat(all_conditions(((JoinExpr *) node)->larg), all_conditions(((JoinExpr *) node)->rarg));
+	return list_concat(result, gpucol_subquery_conditions(((JoinExpr *) node)->quals));
+}
+
+/* What does a query do to a WITH query that it reads as `rti`? */
+static Reading
+reading_of(Query *query, Index rti, Query *inner)
+{
+	List	   *where = gpucol_subquery_conditions(query->jointree->quals);
+	bool		restricted = false;
 	ListCell   *lc;
 
 	if (query->rowMarks != NIL || query->commandType != CMD_SELECT)
-		return false;
-	foreach(lc, gpucol_subquery_conditions(query->jointree->quals))
+		return READING_HARMS;
+	foreach(lc, all_conditions((Node *) query->jointree))
 	{
 		Node	   *condition = lfirst(lc);
 		Relids		tables = pull_varnos_of_level(NULL, condition, 0);
 		AttrNumber	attno;
 
-		if (bms_membership(tables) != BMS_SINGLETON || !bms_is_member(rti, tables))
+		if (bms_membership(tables) != BMS_SINGLETON || !bms_is_member(rti, tables) ||
+			compares_with_value(condition, rti))
 			continue;
 		if (gpucol_harmless_expr(query, (Expr *) condition) != NULL)
-			return false;
-		attno = equal_to_constant(condition, rti);
-		found |= attno != 0 && is_restrictable(inner, inner->setOperations, attno);
+			return READING_HARMS;
+		attno = list_member_ptr(where, condition) ? equal_to_constant(condition, rti) : 0;
+		restricted |= attno != 0 && is_restrictable(inner, inner->setOperations, attno);
 	}
-	return found;
+	return restricted ? READING_RESTRICTS : READING_ALL;
+}
+
+/* Does a query refer to columns of queries around it? */
+static bool
+is_correlated(Node *query)
+{
+	GpucolReferences found = gpucol_subquery_references(query);
+
+	return found.own || found.outer || found.farther;
 }
 
 /* Count the readers of a WITH query. */
@@ -164,30 +240,80 @@ static bool
 count_readers(Node *node, Readers *readers)
 {
 	Query	   *query = (Query *) node;
+	bool		repeated = readers->repeated_here;
 	Index		rti = 0;
 	ListCell   *lc;
 
 	if (node == NULL)
 		return false;
 	if (!IsA(node, Query))
-		return expression_tree_walker(node, count_readers, readers);
+	{
+		readers->repeated_here |= IsA(node, CommonTableExpr);
+		expression_tree_walker(node, count_readers, readers);
+		readers->repeated_here = repeated;
+		return false;
+	}
+	readers->repeated_here |= is_correlated(node);
 	foreach(lc, query->rtable)
 	{
 		const RangeTblEntry *rte = lfirst_node(RangeTblEntry, lc);
+		Reading		reading;
 
 		rti++;
 		if (rte->rtekind != RTE_CTE || (int) rte->ctelevelsup != readers->depth ||
 			strcmp(rte->ctename, readers->cte->ctename) != 0)
 			continue;
-		if (restricts(query, rti, castNode(Query, readers->cte->ctequery)))
-			readers->count++;
-		else
-			readers->unrestricted = true;
+		reading = reading_of(query, rti, castNode(Query, readers->cte->ctequery));
+		readers->count += reading == READING_RESTRICTS;
+		readers->unrestricted |= reading != READING_RESTRICTS;
+		readers->harmful |= reading == READING_HARMS;
+		readers->repeated |= readers->repeated_here;
 	}
 	readers->depth++;
 	query_tree_walker(query, count_readers, readers, 0);
 	readers->depth--;
+	readers->repeated_here = repeated;
 	return false;
+}
+
+/* How many groups has a query of one table, as far as statistics know?  Infinite where they do not. */
+static double
+count_groups(Query *inner, Oid relid, double rows)
+{
+	double		groups = 1;
+	ListCell   *lc;
+
+	foreach(lc, inner->groupClause)
+	{
+		Node	   *expr = get_sortgroupclause_expr(lfirst(lc), inner->targetList);
+		Var		   *key = (Var *) gpucol_compat_write_groups(inner, expr);
+
+		if (!IsA(key, Var) || key->varno != 1)
+			return INFINITY;
+		groups *= gpucol_set_count_values(relid, false, key->varattno, rows);
+	}
+	return groups > rows && groups < INFINITY ? rows : groups;
+}
+
+/* Is it sooner to compute a query for each of its readers than to keep its rows? */
+static bool
+pays(Query *inner, int readers)
+{
+	RangeTblEntry *rte = list_length(inner->jointree->fromlist) == 1 ? linitial(inner->rtable) : NULL;
+	double		rows;
+	double		groups;
+	int			threads;
+
+	if (rte == NULL || rte->rtekind != RTE_RELATION || !OidIsValid(gpucol_subquery_packed_part(rte)) ||
+		!IsA(linitial(inner->jointree->fromlist), RangeTblRef) || inner->groupClause == NIL ||
+		inner->groupingSets != NIL || inner->havingQual != NULL || inner->distinctClause != NIL ||
+		inner->hasSubLinks || inner->setOperations != NULL || inner->cteList != NIL)
+		return false;
+	rows = gpucol_set_count_rows(rte->relid);
+	groups = count_groups(inner, rte->relid, rows);
+	threads = Min(gpucol_cost_threads(gpucol_set_count_pages(rte->relid)), gpucol_threads_processors());
+	return groups < INFINITY && groups * KEPT_ROW -
+		(readers - 1) * (rows * TABLE_ROW + groups * GROUPED_ROW) / threads > LEAST_GAIN;
 }
 
 /* Have every WITH query that is better computed by its readers be so. */
@@ -209,7 +335,8 @@ inline_with(Node *node, void *context)
 		if (!may_inline(query, cte))
 			continue;
 		count_readers((Node *) query, &readers);
-		if (!readers.unrestricted && readers.count == cte->cterefcount)
+		if (readers.unrestricted ? !readers.harmful && !readers.repeated &&
+			pays(castNode(Query, cte->ctequery), cte->cterefcount) : readers.count == cte->cterefcount)
 			cte->ctematerialized = CTEMaterializeNever;
 	}
 	return query_tree_walker(query, inline_with, context, 0);
