@@ -37,7 +37,7 @@ GPUCOL_OPCODE(DIV_I, I, I, I, NONE) /* truncates; division by zero */
 GPUCOL_OPCODE(MOD_I, I, I, I, NONE) /* sign of the dividend; x % -1 = 0 */
 GPUCOL_OPCODE(NEG_I, I, I, NONE, NONE)
 GPUCOL_OPCODE(ABS_I, I, I, NONE, NONE)
-GPUCOL_OPCODE(CHECK_I, I, I, NONE, NONE)	/* cast to a narrower integer */
+GPUCOL_OPCODE(CHECK_I, I, I, NONE, NONE)	/* cast to a narrower integer, or GPUCOL_WIDTH_NONE */
 
 /* decimals: both operands at one scale but for MUL_D; beyond int128 is
  * GPUCOL_UNSUPPORTED */

@@ -58,6 +58,9 @@ typedef enum GpucolOpcode
 	GPUCOL_OP_COUNT
 } GpucolOpcode;
 
+/* CHECK_I's width that nothing fits: the engine leaves the query to PostgreSQL. */
+#define GPUCOL_WIDTH_NONE			1
+
 /* aux of operations on byte strings */
 #define GPUCOL_TEXT_BYTES			0x01	/* of bytes; else of characters of UTF-8 */
 #define GPUCOL_TEXT_LAST			0x02	/* PART_S: the last b of them */

@@ -33,6 +33,8 @@
 static inline GPUCOL_DEVICE GpucolStatus
 gpucol_range_error(int aux)
 {
+	if (aux == GPUCOL_WIDTH_NONE)
+		return GPUCOL_UNSUPPORTED;
 	return aux == 2 ? GPUCOL_INT2_OUT_OF_RANGE : aux == 4 ? GPUCOL_INT4_OUT_OF_RANGE : GPUCOL_INT8_OUT_OF_RANGE;
 }
 

@@ -807,6 +807,8 @@ lower_node(GpucolLower *l, Expr *expr, GpucolValue *out)
 			return gpucol_lower_array_op(l, (ScalarArrayOpExpr *) expr, out);
 		case T_RowCompareExpr:
 			return gpucol_lower_row_compare(l, (RowCompareExpr *) expr, out);
+		case T_SubPlan:
+			return gpucol_lower_seldom(l, (SubPlan *) expr, out);
 		default:
 			return gpucol_lower_decline(l, "it contains an expression that is not pushed down");
 	}

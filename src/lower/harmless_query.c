@@ -11,7 +11,7 @@
  * behind a column (hide()):
  *
  *	  aggregates		those listed, which have no error but that of a sum of numerics
- *						of over 131,072 digits
+ *						of over 131,072 digits; sums of floats that are not large (harmless_floats.c)
  *	  numeric + - *		of operands of declared precision and of their sums and averages, / by
  *						a constant other than 0; COALESCE and CASE of such
  *	  int + - *			of constants
@@ -36,6 +36,7 @@
 #include "compat.h"
 #include "lower/harmless.h"
 #include "lower/harmless_check.h"
+#include "lower/harmless_floats.h"
 #include "lower/harmless_query.h"
 
 static bool check_query(GpucolHarmlessCheck *c, Query *query);
@@ -62,7 +63,9 @@ static const Oid null_aggregates[] = {
 	F_VARIANCE_INT2, F_VARIANCE_INT4, F_VARIANCE_INT8,
 	F_STDDEV_POP_INT2, F_STDDEV_POP_INT4, F_STDDEV_POP_INT8,
 	F_STDDEV_SAMP_INT2, F_STDDEV_SAMP_INT4, F_STDDEV_SAMP_INT8,
-	F_STDDEV_INT2, F_STDDEV_INT4, F_STDDEV_INT8
+	F_STDDEV_INT2, F_STDDEV_INT4, F_STDDEV_INT8,
+	F_AVG_FLOAT4, F_VAR_POP_FLOAT4, F_VAR_SAMP_FLOAT4, F_VARIANCE_FLOAT4,
+	F_STDDEV_POP_FLOAT4, F_STDDEV_SAMP_FLOAT4, F_STDDEV_FLOAT4
 };
 
 static bool
@@ -155,8 +158,8 @@ gpucol_harmless_check_aggregate(GpucolHarmlessCheck *c, const Aggref *agg)
 	bool		counts;
 	ListCell   *lc;
 
-	if (!gpucol_harmless_aggregate(agg->aggfnoid, &counts) || agg->aggkind != AGGKIND_NORMAL ||
-		agg->aggorder != NIL || agg->agglevelsup != 0)
+	if ((!gpucol_harmless_aggregate(agg->aggfnoid, &counts) && !gpucol_harmless_floats_is_within(agg)) ||
+		agg->aggkind != AGGKIND_NORMAL || agg->aggorder != NIL || agg->agglevelsup != 0)
 		return gpucol_lower_decline(c->l, "aggregate %s is not known to be free of errors",
 									get_func_name(agg->aggfnoid));
 	foreach(lc, agg->args)

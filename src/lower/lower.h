@@ -163,6 +163,7 @@ struct GpucolLower
 								 * may leave out */
 	bool		may_raise;		/* something lowered since last reset can err */
 	bool		aggregating;	/* the program may fall back at any row */
+	bool		seldom;			/* it is only asked whether an aggregation could compute it */
 	bool		parts;			/* a text may be a part of a column's: keys, and arguments of
 								 * aggregates */
 	bool		no_extremes;	/* no least and greatest bytes: rankings beside them have
@@ -314,6 +315,9 @@ extern bool gpucol_lower_shift(GpucolLower *l, Oid funcid, List *args,
 /* lower/plain.c: functions of a few instructions each */
 extern bool gpucol_lower_plain(GpucolLower *l, Oid funcid, List *args,
 							   bool *matched, GpucolValue *out);
+
+/* ... a subquery that is executed for no row (planner/seldom.c): one that asks for it is PostgreSQL's */
+extern bool gpucol_lower_seldom(GpucolLower *l, const SubPlan *subplan, GpucolValue *out);
 
 /* ... a date as a timestamp that compares with others as the date does */
 extern uint16 gpucol_lower_date_as_stamp(GpucolLower *l, uint16 date);

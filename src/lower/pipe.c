@@ -499,6 +499,7 @@ begin_alone(const GpucolPipe *drive, const GpucolPipe *build, List *columns, uin
 	}
 	*expr = (Expr *) gpucol_pipe_map(pipe, (Node *) *expr);
 	l = gpucol_lower_begin(pipe->desc, pipe->varno, NULL);
+	l->seldom = true;
 	gpucol_lower_over(l, pipe);
 	return l;
 }

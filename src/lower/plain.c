@@ -309,3 +309,23 @@ gpucol_lower_plain(GpucolLower *l, Oid funcid, List *args, bool *matched, Gpucol
 			return lower_unary(l, f, linitial(args), out);
 	}
 }
+
+bool
+gpucol_lower_seldom(GpucolLower *l, const SubPlan *subplan, GpucolValue *out)
+{
+	GpucolConst c = {.cls = GPUCOL_CLASS_I,.v.i = PG_INT64_MAX};
+	uint16		reg;
+
+	if (subplan->startup_cost > 0 || subplan->per_call_cost > 0 || (!l->aggregating && !l->seldom) || l->conditional == 0 ||
+		(subplan->firstColType != FLOAT8OID && subplan->firstColType != FLOAT4OID))
+		return gpucol_lower_decline(l, "it contains a subquery");
+	reg = gpucol_lower_emit(l, GPUCOL_OP_CONST_I, GPUCOL_NO_REG, GPUCOL_NO_REG, GPUCOL_NO_REG,
+							gpucol_lower_add_const(l, &c));
+	reg = gpucol_lower_emit(l, GPUCOL_OP_CHECK_I, reg, GPUCOL_NO_REG, GPUCOL_NO_REG, GPUCOL_WIDTH_NONE);
+	out->cls = GPUCOL_CLASS_F;
+	out->reg = gpucol_lower_emit(l, GPUCOL_OP_I_TO_F, reg, GPUCOL_NO_REG, GPUCOL_NO_REG, 8);
+	out->scale = out->digits = 0;
+	out->scale_reg = GPUCOL_NO_REG;
+	out->packed = false;
+	return true;
+}

@@ -186,6 +186,9 @@ gpucol_create_upper_paths(PlannerInfo *root, UpperRelationKind stage,
 		case UPPERREL_WINDOW:
 			gpucol_path_window_add(root, input_rel, output_rel);
 			break;
+		case UPPERREL_FINAL:
+			gpucol_seldom_set_costs(root, output_rel);
+			break;
 		default:
 			break;
 	}

@@ -601,7 +601,7 @@ add_join_path(PlannerInfo *root, RelOptInfo *joinrel, GpucolJoinPipe *pipe)
 		fallback = pipe->fallback;
 	if (fallback == NULL || !check_target(pipe->pipe, joinrel->reltarget->exprs))
 		return;
-	if (gpucol_join_has_set(pipe->pipe))
+	if (gpucol_join_has_set(pipe->pipe) || gpucol_join_has_subplan(pipe->pipe))
 	{
 		pipe->fallback = fallback;
 		return;					/* for groups alone */

@@ -44,6 +44,9 @@ extern GpucolJoinPipe *gpucol_join_rows_pipe(PlannerInfo *root, RelOptInfo *rel,
 /* path_join_base.c: the pipe of a base relation */
 extern GpucolJoinPipe *gpucol_join_base_pipe(PlannerInfo *root, RelOptInfo *rel);
 
+/* ... may PostgreSQL be asked for the value of a subquery when rows of a pipe are out? */
+extern bool gpucol_join_has_subplan(const GpucolPipe *pipe);
+
 /* A gpucol table that the rows of a base relation are made of, or InvalidOid. */
 extern Oid	gpucol_join_packed_table(PlannerInfo *root, const RelOptInfo *rel);
 

@@ -10,6 +10,7 @@
 #include "access/sysattr.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
+#include "optimizer/clauses.h"
 #include "optimizer/optimizer.h"
 #include "optimizer/restrictinfo.h"
 #include "parser/parsetree.h"
@@ -311,6 +312,21 @@ gpucol_join_has_steps(PlannerInfo *root, RelOptInfo *rel)
 		if (gpucol_enable_join &&
 			find_not_in(root, (Node *) lfirst_node(RestrictInfo, lc)->clause) != NULL)
 			return gpucol_join_pipe(root, rel)->pipe != NULL;
+	}
+	return false;
+}
+
+bool
+gpucol_join_has_subplan(const GpucolPipe *pipe)
+{
+	ListCell   *lc;
+
+	foreach(lc, pipe->steps)
+	{
+		const GpucolPipeStep *step = lfirst(lc);
+
+		if (contain_subplans((Node *) step->filter) || contain_subplans((Node *) step->residual))
+			return true;
 	}
 	return false;
 }

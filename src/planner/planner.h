@@ -82,6 +82,9 @@ extern PlannedStmt *gpucol_subquery_plan(planner_hook_type planner, Query *parse
 										 const char *query_string, int cursor_options,
 										 ParamListInfo params);
 
+/* seldom.c: subqueries that are hardly ever executed cost nothing */
+extern void gpucol_seldom_set_costs(const PlannerInfo *root, RelOptInfo *output_rel);
+
 /* require.c: gpucol.pushdown = require */
 extern void gpucol_require_check(PlannedStmt *stmt);
 

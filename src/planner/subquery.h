@@ -105,7 +105,10 @@ extern Node *gpucol_subquery_join_once(Query *query, SubLink *sublink);
  */
 extern bool gpucol_subquery_join_lateral(Query *query, Index rti);
 
-/* ... is a table of a query read as a whole row? */
+/* seldom.c: a subquery in an expression is executed for no row, as far as can be told. */
+extern void gpucol_seldom_mark(Query *query);
+
+/* subquery_first.c: is a table of a query read as a whole row? */
 extern bool gpucol_subquery_has_whole_row(Query *query, Index rti);
 
 /*

@@ -28,6 +28,7 @@ typedef struct GpucolGroupedJoin
 	List	   *asked;			/* GpucolAsked, by key */
 	List	   *ordered;		/* OpExprs with the first column of its order on their left, and
 								 * something of the outer query on their right */
+	List	   *beyond;			/* columns that say that a group has floats too large to be summed here */
 	const char *reason;			/* why not, or NULL */
 } GpucolGroupedJoin;
 

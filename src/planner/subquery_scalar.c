@@ -35,6 +35,13 @@
  *
  * A subquery may read WITH queries of the query that it stands in.
  *
+ * A sum of floats may overflow.  It is computed of those that are not large (lower/harmless_floats.h),
+ * and for a row whose group has others the subquery is executed, as it was:
+ *
+ *		CASE WHEN grouped.large THEN (SELECT e(agg(b.y)) ...) ELSE e(grouped.agg) END
+ *
+ * It costs nothing as long as no group has any.
+ *
  * All groups are computed, of rows that the subquery was never executed for: everything
  * in it must be harmless (lower/harmless_query.h), and so must be what it is compared
  * with.  Row-level security of its tables stays in it, below the grouping.
@@ -61,6 +68,7 @@
 
 #include "compat.h"
 #include "lower/harmless.h"
+#include "lower/harmless_floats.h"
 #include "lower/harmless_query.h"
 #include "plan/make.h"
 #include "plan/reason.h"
@@ -280,12 +288,47 @@ gpucol_grouped_conditions(GpucolGroupedJoin *join)
 
 /* ---- the value ---- */
 
+/* An aggregate of floats, of those that are not large, as a column of the join. */
+static Node *
+join_floats(const Aggref *agg, GpucolGroupedJoin *join)
+{
+	Aggref	   *beyond;
+	Aggref	   *within = gpucol_harmless_floats_within(agg, &beyond);
+	TargetEntry *large = gpucol_grouped_column(join, (Expr *) beyond, "large");
+
+	join->beyond = list_append_unique(join->beyond, gpucol_grouped_var(join, large, true));
+	return (Node *) gpucol_grouped_var(join, gpucol_grouped_column(join, (Expr *) within, get_func_name(agg->aggfnoid)),
+									   true);
+}
+
+/* The subquery's value, by executing it where a group has floats that are too large. */
+static Node *
+join_beyond(const GpucolGroupedJoin *join, const SubLink *sublink, Node *value)
+{
+	CaseWhen   *when = makeNode(CaseWhen);
+	CaseExpr   *choice = makeNode(CaseExpr);
+	SubLink    *executed = (SubLink *) copyObject(sublink);
+
+	gpucol_seldom_mark(castNode(Query, executed->subselect));
+	when->expr = list_length(join->beyond) == 1 ? linitial(join->beyond) : make_orclause(join->beyond);
+	when->result = (Expr *) executed;
+	when->location = -1;
+	choice->casetype = exprType(value);
+	choice->casecollid = exprCollation(value);
+	choice->args = list_make1(when);
+	choice->defresult = (Expr *) value;
+	choice->location = -1;
+	return (Node *) choice;
+}
+
 /* The subquery's value over the columns of the join. */
 static Node *
 join_value(Node *node, GpucolGroupedJoin *join)
 {
 	if (node == NULL)
 		return NULL;
+	if (IsA(node, Aggref) && gpucol_harmless_floats(((Aggref *) node)->aggfnoid))
+		return join_floats((Aggref *) node, join);
 	if (IsA(node, Aggref))
 	{
 		Aggref	   *agg = (Aggref *) node;
@@ -559,7 +602,7 @@ gpucol_subquery_stays(SubLink *sublink, const char *reason)
 
 /* Make the join; returns what takes the subquery's place, or NULL, and a reason is noted. */
 static Node *
-make_join(GpucolGroupedJoin *join, Query *inner, bool exists)
+make_join(GpucolGroupedJoin *join, Query *inner, const SubLink *sublink, bool exists)
 {
 	GpucolReferences found = gpucol_subquery_references((Node *) inner);
 	Node	   *value = NULL;
@@ -575,7 +618,7 @@ make_join(GpucolGroupedJoin *join, Query *inner, bool exists)
 		gpucol_reason_add(join->relid, "subquery", "%s", join->reason);
 	else
 		gpucol_grouped_add_join(join);
-	return value;
+	return value == NULL || join->beyond == NIL ? value : join_beyond(join, sublink, value);
 }
 
 Node *
@@ -587,7 +630,7 @@ gpucol_subquery_join_scalar(Query *query, SubLink *sublink)
 	if (!OidIsValid(join.relid))
 		return NULL;
 	join.reason = gpucol_grouped_decline(inner, 1);
-	return make_join(&join, copyObject(inner), false);
+	return make_join(&join, copyObject(inner), sublink, false);
 }
 
 Node *
@@ -597,7 +640,7 @@ gpucol_subquery_join_counts(Query *query, SubLink *sublink)
 	GpucolGroupedJoin join = {.outer = query,.relid = test_table(sublink, query)};
 
 	join.reason = gpucol_grouped_decline(inner, 1);
-	return make_join(&join, copyObject(inner), false);
+	return make_join(&join, copyObject(inner), sublink, false);
 }
 
 /* Why EXISTS over a query of this form stays, or NULL. */
@@ -628,7 +671,7 @@ gpucol_subquery_join_exists(Query *query, SubLink *sublink)
 	inner = copyObject(inner);
 	inner->targetList = inner->distinctClause = inner->sortClause = inner->windowClause = NIL;
 	inner->hasDistinctOn = false;
-	return make_join(&join, inner, true);
+	return make_join(&join, inner, sublink, true);
 }
 
 /* Have a query give one row, which is found or not; returns the test that takes EXISTS' place. */
@@ -660,7 +703,7 @@ gpucol_subquery_join_once(Query *query, SubLink *sublink)
 	if (!OidIsValid(join.relid) || (!exists && !join.inner->hasAggs))
 		return NULL;
 	if (!exists)
-		return gpucol_grouped_decline(join.inner, 1) != NULL ? NULL : make_join(&join, join.inner, false);
+		return gpucol_grouped_decline(join.inner, 1) != NULL ? NULL : make_join(&join, join.inner, sublink, false);
 	value = decline_exists(join.inner) != NULL ? NULL : prepare_found(&join);
 	if (value != NULL)
 		gpucol_grouped_add_join(&join);

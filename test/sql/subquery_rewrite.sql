@@ -154,7 +154,7 @@ SELECT x, sr_stays(format('SELECT id, (SELECT %s) FROM sr_outer o', x)) FROM unn
 	'sum(s + 1) FROM %1$s p WHERE p.k = o.k', 'sum(1 / s) FROM %1$s p WHERE p.k = o.k',
 	'sum(n) FROM %1$s p WHERE p.k = o.k AND 1 / s > 0', 'sum(n) FROM %1$s p WHERE p.k + 1 = o.k',
 	'sum(n) FROM %1$s p WHERE p.k = o.k / o.size', 'sum(m * m) FROM %1$s p WHERE p.k = o.k',
-	'sum(f) FROM %1$s p WHERE p.k = o.k', 'string_agg(t, '','' ORDER BY t) FROM %1$s p WHERE p.k = o.k',
+	'sum(f * f) FROM %1$s p WHERE p.k = o.k', 'string_agg(t, '','' ORDER BY t) FROM %1$s p WHERE p.k = o.k',
 	'array_agg(n ORDER BY n) FROM %1$s p WHERE p.k = o.k', 'percentile_disc(0.5) WITHIN GROUP (ORDER BY n) FROM %1$s p WHERE p.k = o.k',
 	'n FROM %1$s p WHERE p.k = o.k AND false', 'n FROM %1$s p WHERE p.k = o.k LIMIT 1',
 	'sum(n) FROM %1$s p WHERE p.k = o.k LIMIT 0', 'sum(n) FROM %1$s p WHERE p.k = o.k HAVING count(*) > 3',

@@ -125,6 +125,8 @@ gpucol_gpu_run_examine(GpucolGpuRun *run, const char **why)
 	{
 		if (in[i].op >= GPUCOL_OP_LENGTH_S && in[i].op <= GPUCOL_OP_LT_S)
 			return gpucol_gpu_refuse(why, GPUCOL_UNSUPPORTED, "a function of texts");
+		if (in[i].op == GPUCOL_OP_CHECK_I && in[i].aux == GPUCOL_WIDTH_NONE)
+			return gpucol_gpu_refuse(why, GPUCOL_UNSUPPORTED, "a subquery that a row may ask for");
 		if (in[i].op >= GPUCOL_OP_MATH_F)
 			return gpucol_gpu_refuse(why, GPUCOL_UNSUPPORTED, "a quotient of numerics, a function of floats or dates, or bits, which the host computes");
 	}
