@@ -158,3 +158,7 @@ GPUCOL_OPCODE(HOST_MAP, S, S, NONE, NONE)	/* host function `aux`, once per disti
 /* a numeric as PostgreSQL stores it as a mantissa at scale aux, NULL if it is none of int64; the
  * CPU engine's */
 GPUCOL_OPCODE(NUMERIC_D, D, S, NONE, NONE)
+
+/* decimals that are rounded out of quotients and floats; the CPU engine's */
+GPUCOL_OPCODE(QUOTIENT_D, D, D, D, NONE)	/* by a constant other than 0; aux: GPUCOL_QUOTIENT */
+GPUCOL_OPCODE(F_TO_D, D, F, NONE, NONE) /* aux: GPUCOL_FLOAT_DECIMAL */

@@ -525,6 +525,27 @@ gpucol_scalar_ROUND_P(int aux, __int128 x, __int128 *r)
 	return scale >= 0 ? GPUCOL_OK : gpucol_shift_digits(*r, -scale, r);
 }
 
+/* Scales of two mantissas, the scale to which their quotient is rounded, and how, in one number; each is below 64. */
+#define GPUCOL_QUOTIENT(xs, ys, scale, how)	((xs) | (ys) << 6 | (scale) << 12 | (int) (how) << 18)
+#define GPUCOL_QUOTIENT_XS(aux)			((aux) & 63)
+#define GPUCOL_QUOTIENT_YS(aux)			((aux) >> 6 & 63)
+#define GPUCOL_QUOTIENT_SCALE(aux)		((aux) >> 12 & 63)
+#define GPUCOL_QUOTIENT_HOW(aux)		((GpucolPackedRounding) ((aux) >> 18))
+
+/* The quotient of two plain mantissas, rounded (GPUCOL_QUOTIENT). */
+static inline GpucolStatus
+gpucol_scalar_QUOTIENT_D(int aux, __int128 x, __int128 y, __int128 *r)
+{
+	GpucolStatus status = gpucol_packed_make(x, GPUCOL_QUOTIENT_XS(aux), &x);
+
+	if (status == GPUCOL_OK)
+		status = gpucol_packed_make(y, GPUCOL_QUOTIENT_YS(aux), &y);
+	if (status == GPUCOL_OK)
+		status = gpucol_packed_divide(x, y, r);
+	return status != GPUCOL_OK ? status :
+		gpucol_scalar_ROUND_P(GPUCOL_PACKED_ROUND(GPUCOL_QUOTIENT_SCALE(aux), GPUCOL_QUOTIENT_HOW(aux)), *r, r);
+}
+
 /* A plain integral mantissa as an integer of aux bytes. */
 static inline GpucolStatus
 gpucol_scalar_D_TO_I(int aux, __int128 x, int64_t *r)

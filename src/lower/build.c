@@ -206,6 +206,7 @@ may_raise(GpucolOpcode op, int aux)
 		case GPUCOL_OP_D_TO_I:
 		case GPUCOL_OP_SPAN_ADD_I:
 		case GPUCOL_OP_AGE_I:
+		case GPUCOL_OP_F_TO_D:
 			return true;
 		case GPUCOL_OP_ARITH_P:
 			return aux >= GPUCOL_PACKED_DIV;

@@ -316,7 +316,10 @@ extern bool gpucol_lower_shift(GpucolLower *l, Oid funcid, List *args,
 extern bool gpucol_lower_plain(GpucolLower *l, Oid funcid, List *args,
 							   bool *matched, GpucolValue *out);
 
-/* ... a subquery that is executed for no row (planner/seldom.c): one that asks for it is PostgreSQL's */
+/* lower/bucket.c: width_bucket() of floats */
+extern bool gpucol_lower_bucket(GpucolLower *l, List *args, GpucolValue *out);
+
+/* lower/plain.c: a subquery that is executed for no row (planner/seldom.c): one that asks for it is PostgreSQL's */
 extern bool gpucol_lower_seldom(GpucolLower *l, const SubPlan *subplan, GpucolValue *out);
 
 /* ... a date as a timestamp that compares with others as the date does */

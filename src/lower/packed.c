@@ -25,6 +25,7 @@
 #include "utils/fmgrprotos.h"
 #include "utils/lsyscache.h"
 
+#include "kernel/float_decimal.h"
 #include "kernel/packed_decimal.h"
 #include "lower/calendar.h"
 
@@ -306,6 +307,17 @@ find_rounding(Oid funcid, Rounding *r)
 	}
 }
 
+/* A rounded decimal as an integer. */
+static bool
+to_integer(GpucolLower *l, const Rounding *r, uint16 reg, GpucolValue *out)
+{
+	memset(out, 0, sizeof(*out));
+	out->scale_reg = GPUCOL_NO_REG;
+	out->cls = GPUCOL_CLASS_I;
+	out->reg = emit(l, GPUCOL_OP_D_TO_I, reg, GPUCOL_NO_REG, r->bytes);
+	return true;
+}
+
 /* The number of digits that are kept. */
 static bool
 rounding_scale(GpucolLower *l, const Rounding *r, List *args, int *scale)
@@ -324,6 +336,93 @@ rounding_scale(GpucolLower *l, const Rounding *r, List *args, int *scale)
 	return true;
 }
 
+/* The first argument of an expression that is a call of a function, or NULL. */
+static Node *
+first_of_call(Expr *expr, Oid funcid)
+{
+	List	   *args = IsA(expr, OpExpr) && ((OpExpr *) expr)->opfuncid == funcid ? ((OpExpr *) expr)->args :
+		IsA(expr, FuncExpr) && ((FuncExpr *) expr)->funcid == funcid ? ((FuncExpr *) expr)->args : NIL;
+
+	return args == NIL ? NULL : linitial(args);
+}
+
+static bool
+is_zero(Datum numeric)
+{
+	return DatumGetBool(DirectFunctionCall2(numeric_eq, numeric, DirectFunctionCall1(int4_numeric, Int32GetDatum(0))));
+}
+
+/* A quotient by a constant, rounded, without being packed; false if it is none. */
+static bool
+lower_quotient(GpucolLower *l, OpExpr *expr, const Rounding *r, int scale, GpucolValue *out)
+{
+	const Const *divisor;
+	GpucolValue a;
+	GpucolValue b;
+	GpucolValue quotient;
+	uint16		reg;
+
+	if (!IsA(expr, OpExpr) || expr->opfuncid != F_NUMERIC_DIV || !IsA(lsecond(expr->args), Const) ||
+		r->real || r->how == GPUCOL_PACKED_SIGN || scale < 0)
+		return false;
+	divisor = lsecond(expr->args);
+	if (divisor->constisnull || is_zero(divisor->constvalue) ||
+		!gpucol_lower_number(l, linitial(expr->args), &a) || !gpucol_lower_number(l, lsecond(expr->args), &b) ||
+		a.cls != GPUCOL_CLASS_D || b.cls != GPUCOL_CLASS_D || gpucol_value_scale_varies(&a) ||
+		gpucol_value_scale_varies(&b) || a.digits > PLAIN_DIGITS || b.digits > PLAIN_DIGITS ||
+		!set_quotient(l, &a, &b, GPUCOL_NO_REG, &quotient))
+		return false;
+	reg = emit(l, GPUCOL_OP_QUOTIENT_D, a.reg, b.reg, GPUCOL_QUOTIENT(a.scale, b.scale, scale, r->how));
+	return set_plain(l, out, reg, quotient.whole + 1 + scale, scale);
+}
+
+/*
+ * A float rounded to a number of digits, as a cast to numeric(precision, scale) and round() do;
+ * of a larger one the statement is PostgreSQL's.
+ */
+static bool
+lower_float(GpucolLower *l, Node *arg, int precision, int scale, GpucolValue *out)
+{
+	bool		real = exprType(arg) == FLOAT4OID;
+	GpucolValue v;
+	uint16		reg;
+
+	if (!l->aggregating)
+		return gpucol_lower_decline(l, "a float as a numeric, outside of an aggregation");
+	if (!gpucol_lower_expr(l, (Expr *) arg, &v))
+		return false;
+	if (v.cls != GPUCOL_CLASS_F || scale < 0 || scale > GPUCOL_PACKED_ROUND_MOST || precision > PLAIN_DIGITS)
+		return gpucol_lower_decline(l, "a float as a numeric of this kind");
+	reg = emit(l, GPUCOL_OP_F_TO_D, v.reg, GPUCOL_NO_REG, GPUCOL_FLOAT_DECIMAL(scale, precision, real));
+	return set_plain(l, out, reg, precision > 0 ? precision : PLAIN_DIGITS, scale);
+}
+
+/* The float of which a numeric is a cast, or NULL. */
+static Node *
+find_float(Expr *expr)
+{
+	Node	   *arg = first_of_call(expr, F_NUMERIC_FLOAT8);
+
+	return arg != NULL ? arg : first_of_call(expr, F_NUMERIC_FLOAT4);
+}
+
+/* A float::numeric(precision, scale) */
+static bool
+lower_float_cast(GpucolLower *l, List *args, GpucolValue *out)
+{
+	Node	   *arg = find_float(linitial(args));
+	const Const *typmod = lsecond(args);
+	int32		digits;
+
+	if (arg == NULL || !IsA(typmod, Const) || typmod->constisnull)
+		return gpucol_lower_decline(l, "a numeric is cast to another number of digits");
+	digits = DatumGetInt32(typmod->constvalue) - (int32) VARHDRSZ;
+	if (digits < 0)
+		return gpucol_lower_decline(l, "a float as a numeric of any number of digits");
+	/* precision and scale, which may be negative (numeric.c) */
+	return lower_float(l, arg, (digits >> 16) & 0xffff, ((digits & 0x7ff) ^ 1024) - 1024, out);
+}
+
 /*
  * Lower a function of one decimal, an expression: rounding, sign, casts; or the cast of money.  *matched says
  * whether it is one that is known here.
@@ -336,12 +435,23 @@ gpucol_lower_rounding(GpucolLower *l, Oid funcid, List *args, bool *matched, Gpu
 	int			scale;
 	uint16		reg;
 
-	*matched = funcid == F_NUMERIC_MONEY || find_rounding(funcid, &r);
+	*matched = funcid == F_NUMERIC_MONEY || funcid == F_NUMERIC_NUMERIC_INT4 || find_rounding(funcid, &r);
 	if (!*matched)
 		return false;
 	if (funcid == F_NUMERIC_MONEY)
 		return lower_money(l, linitial(args), out);
-	if (!rounding_scale(l, &r, args, &scale) || !gpucol_lower_number(l, linitial(args), &v))
+	if (funcid == F_NUMERIC_NUMERIC_INT4)
+		return lower_float_cast(l, args, out);
+	if (!rounding_scale(l, &r, args, &scale))
+		return false;
+	if (r.has_scale && r.how == GPUCOL_PACKED_HALF && scale >= 0 && find_float(linitial(args)) != NULL)
+		return lower_float(l, find_float(linitial(args)), 0, scale, out);
+	if (lower_quotient(l, linitial(args), &r, scale, &v))
+	{
+		*out = v;
+		return r.bytes == 0 || to_integer(l, &r, v.reg, out);
+	}
+	if (!gpucol_lower_number(l, linitial(args), &v))
 		return false;
 	if (v.cls != GPUCOL_CLASS_D)
 		return gpucol_lower_decline(l, "its argument has no fixed-width form");
@@ -357,11 +467,7 @@ gpucol_lower_rounding(GpucolLower *l, Oid funcid, List *args, bool *matched, Gpu
 	}
 	reg = emit(l, GPUCOL_OP_ROUND_P, v.reg, GPUCOL_NO_REG, GPUCOL_PACKED_ROUND(scale, r.how));
 	if (r.bytes != 0)
-	{
-		out->cls = GPUCOL_CLASS_I;
-		out->reg = emit(l, GPUCOL_OP_D_TO_I, reg, GPUCOL_NO_REG, r.bytes);
-		return true;
-	}
+		return to_integer(l, &r, reg, out);
 	return set_plain(l, out, reg, r.how == GPUCOL_PACKED_SIGN ? 1 : Max(v.whole, -scale) + 1 + Max(scale, 0),
 					 Max(scale, 0));
 }

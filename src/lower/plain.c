@@ -31,6 +31,7 @@ typedef enum PlainKind
 	MONEY_OF_FLOAT,				/* aux: GpucolOpcode */
 	MONEY_RATIO,
 	BIN,
+	BUCKET,
 	DATE_AND_TIME
 } PlainKind;
 
@@ -74,6 +75,7 @@ static const PlainFunction functions[] = {
 	{F_CASH_DIV_CASH, MONEY_RATIO, 0, false, false},
 	{F_DATE_BIN_INTERVAL_TIMESTAMP_TIMESTAMP, BIN, 0, false, false},
 	{F_DATE_BIN_INTERVAL_TIMESTAMPTZ_TIMESTAMPTZ, BIN, 0, false, false},
+	{F_WIDTH_BUCKET_FLOAT8_FLOAT8_FLOAT8_INT4, BUCKET, 0, false, false},
 	{F_DATETIME_PL, DATE_AND_TIME, 0, false, false},
 	{F_TIMESTAMP_DATE_TIME, DATE_AND_TIME, 0, false, false},
 };
@@ -303,6 +305,8 @@ gpucol_lower_plain(GpucolLower *l, Oid funcid, List *args, bool *matched, Gpucol
 			return lower_money(l, f, args, out);
 		case BIN:
 			return lower_bin(l, args, out);
+		case BUCKET:
+			return gpucol_lower_bucket(l, args, out);
 		case DATE_AND_TIME:
 			return lower_date_and_time(l, args, out);
 		default:
@@ -316,7 +320,8 @@ gpucol_lower_seldom(GpucolLower *l, const SubPlan *subplan, GpucolValue *out)
 	GpucolConst c = {.cls = GPUCOL_CLASS_I,.v.i = PG_INT64_MAX};
 	uint16		reg;
 
-	if (subplan->startup_cost > 0 || subplan->per_call_cost > 0 || (!l->aggregating && !l->seldom) || l->conditional == 0 ||
+	if (subplan->startup_cost > 0 || subplan->per_call_cost > 0 ||
+		(!l->aggregating && !l->seldom) || l->conditional == 0 ||
 		(subplan->firstColType != FLOAT8OID && subplan->firstColType != FLOAT4OID))
 		return gpucol_lower_decline(l, "it contains a subquery");
 	reg = gpucol_lower_emit(l, GPUCOL_OP_CONST_I, GPUCOL_NO_REG, GPUCOL_NO_REG, GPUCOL_NO_REG,

@@ -198,6 +198,10 @@ extern GpucolStatus gpucol_cpu_op_SCALE_P(GpucolCpuFrame *f);
 extern GpucolStatus gpucol_cpu_op_P_TO_F(GpucolCpuFrame *f);
 extern GpucolStatus gpucol_cpu_op_D_TO_I(GpucolCpuFrame *f);
 
+/* engine/cpu/expr_rounded.c */
+extern GpucolStatus gpucol_cpu_op_QUOTIENT_D(GpucolCpuFrame *f);
+extern GpucolStatus gpucol_cpu_op_F_TO_D(GpucolCpuFrame *f);
+
 /* engine/cpu/expr_decimal.c */
 extern GpucolStatus gpucol_cpu_op_LENGTH_S(GpucolCpuFrame *f);
 extern GpucolStatus gpucol_cpu_op_PART_S(GpucolCpuFrame *f);
