@@ -15,6 +15,8 @@
  * only if these are the operation's: others could be equal in one type and differ in the other.
  * INTERSECT ALL and EXCEPT ALL stay, over branches that may be rewritten.
  *
+ * Where nearly each row of a differs, set_joins.c makes joins.
+ *
  * union_groups.c does the same to groups over UNION ALL.
  *
  *-------------------------------------------------------------------------
@@ -316,6 +318,23 @@ build_union(Query *query, const SetOperationStmt *node)
 	return result;
 }
 
+/* INTERSECT and EXCEPT: groups of both sides, of which those remain that the right sides have. */
+static Query *
+build_sides(const SetOperationStmt *node, Query *left, Query *right)
+{
+	Query	   *result;
+
+	left = make_side(node, left, LEFT_SIDE);
+	right = make_side(node, right, RIGHT_SIDE);
+	result = read_query(gpucol_set_operation(SETOP_UNION, true, node, list_make2(left, right)));
+	result->targetList = list_truncate(result->targetList, list_length(node->colTypes));
+	group_by_columns(result, node->groupClauses);
+	result->hasAggs = true;
+	result->havingQual = on_sides(list_length(node->colTypes) + 1,
+								  node->op == SETOP_EXCEPT ? LEFT_SIDE : LEFT_SIDE | RIGHT_SIDE);
+	return result;
+}
+
 /*
  * What takes the place of a node of a query's set operations, as a query one level below.
  */
@@ -325,7 +344,7 @@ build(Query *query, Node *node)
 	SetOperationStmt *stmt = (SetOperationStmt *) node;
 	Query	   *left;
 	Query	   *right;
-	Query	   *result;
+	Query	   *joined;
 
 	check_stack_depth();
 	if (IsA(node, RangeTblRef))
@@ -338,15 +357,13 @@ build(Query *query, Node *node)
 	right = build(query, stmt->rarg);
 	if (stmt->all)
 		return gpucol_set_operation(stmt->op, true, stmt, list_make2(left, right));
-	left = make_side(stmt, left, LEFT_SIDE);
-	right = make_side(stmt, right, RIGHT_SIDE);
-	result = read_query(gpucol_set_operation(SETOP_UNION, true, stmt, list_make2(left, right)));
-	result->targetList = list_truncate(result->targetList, list_length(stmt->colTypes));
-	group_by_columns(result, stmt->groupClauses);
-	result->hasAggs = true;
-	result->havingQual = on_sides(list_length(stmt->colTypes) + 1,
-								  stmt->op == SETOP_EXCEPT ? LEFT_SIDE : LEFT_SIDE | RIGHT_SIDE);
-	return result;
+	joined = gpucol_set_join(stmt, &left, &right);
+	if (joined == NULL)
+		return build_sides(stmt, left, right);
+	joined = read_query(joined);
+	group_by_columns(joined, stmt->groupClauses);
+	return left == NULL ? joined :
+		gpucol_set_operation(SETOP_UNION, true, stmt, list_make2(joined, build_sides(stmt, left, right)));
 }
 
 /* ---- statements ---- */

@@ -54,6 +54,13 @@ extern bool gpucol_set_has_rows(Query *query);
 extern List *gpucol_set_union_branches(const Query *query);
 
 /*
+ * set_joins.c: the rows of `left` that INTERSECT or EXCEPT gives, not grouped yet, by a join with `right`; NULL
+ * if groups are better, or it is none.  Rows with NULLs are not among them: *left and *right have these now, or
+ * are NULL where there can be none.
+ */
+extern Query *gpucol_set_join(const SetOperationStmt *node, Query **left, Query **right);
+
+/*
  * union_groups.c: have a query that groups the rows of a UNION ALL group those of each branch first; false if
  * it stays as it is.
  */
