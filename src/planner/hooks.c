@@ -56,9 +56,10 @@ is_plain(const Query *query)
 {
 	ListCell   *lc;
 
-	if (query->hasSubLinks || query->hasTargetSRFs || query->hasAggs || query->groupClause != NIL ||
-		query->groupingSets != NIL || query->distinctClause != NIL || query->setOperations != NULL ||
-		query->cteList != NIL || query->mergeActionList != NIL || query->withCheckOptions != NIL)
+	if (query->hasSubLinks || query->hasTargetSRFs || query->hasAggs || query->hasWindowFuncs ||
+		query->groupClause != NIL || query->groupingSets != NIL || query->distinctClause != NIL ||
+		query->setOperations != NULL || query->cteList != NIL || query->mergeActionList != NIL ||
+		query->withCheckOptions != NIL)
 		return false;
 	foreach(lc, query->rtable)
 	{
@@ -82,7 +83,7 @@ plan_statement(Query *parse, const char *query_string, int cursor_options,
 		stmt = planner(parse, query_string, cursor_options, bound_params);
 	else
 	{
-		Query	   *inlined = gpucol_with_distinct(gpucol_with_inline(parse));
+		Query	   *inlined = gpucol_with_distinct(gpucol_with_inline(gpucol_window_joins(parse)));
 
 		stmt = gpucol_subquery_plan(planner,
 									gpucol_set_operations(gpucol_set_from(gpucol_set_groups(inlined))),

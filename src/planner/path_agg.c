@@ -513,9 +513,19 @@ final_groups(GpucolGrouping *g, double estimated)
 								 g->rel->rows));
 }
 
-/* Does a path make PostgreSQL's groups, in memory, of rows that a pipe hands over? */
+/* Are rows of a path those of a GpucolWindow?  Of groups over windows estimates are no more than guesses. */
 static bool
-groups_rows_of_pipe(const Path *path)
+is_window(const Path *path)
+{
+	while (IsA(path, SubqueryScanPath) || IsA(path, ProjectionPath))
+		path = IsA(path, SubqueryScanPath) ? ((const SubqueryScanPath *) path)->subpath :
+			((const ProjectionPath *) path)->subpath;
+	return IsA(path, CustomPath) && strcmp(((const CustomPath *) path)->methods->CustomName, "GpucolWindow") == 0;
+}
+
+/* Does a path make PostgreSQL's groups, in memory, of rows that a pipe or a GpucolWindow hands over? */
+static bool
+groups_rows_of_engine(const Path *path)
 {
 	Path	   *rows = NULL;
 
@@ -523,7 +533,7 @@ groups_rows_of_pipe(const Path *path)
 		rows = ((const AggPath *) path)->subpath;
 	else if (IsA(path, GroupingSetsPath) && ((const GroupingSetsPath *) path)->aggstrategy != AGG_SORTED)
 		rows = ((const GroupingSetsPath *) path)->subpath;
-	return rows != NULL && gpucol_join_find_path(list_make1(rows)) != NULL;
+	return rows != NULL && (gpucol_join_find_path(list_make1(rows)) != NULL || is_window(rows));
 }
 
 /* Prefer a path over joined rows to those that group the same rows outside of the engine. */
@@ -536,7 +546,7 @@ prefer_to_rows(Path *path, List *others)
 	{
 		const Path *other = lfirst(lc);
 
-		if (groups_rows_of_pipe(other))
+		if (groups_rows_of_engine(other))
 			gpucol_cost_agg_preferred(path, other->total_cost);
 	}
 }

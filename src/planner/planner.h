@@ -82,6 +82,12 @@ extern PlannedStmt *gpucol_subquery_plan(planner_hook_type planner, Query *parse
 										 const char *query_string, int cursor_options,
 										 ParamListInfo params);
 
+/*
+ * window_joins.c: a statement whose aggregates over whole partitions are joins with groups, where that is right and
+ * sooner: a copy, or `parse` itself.
+ */
+extern Query *gpucol_window_joins(Query *parse);
+
 /* seldom.c: subqueries that are hardly ever executed cost nothing */
 extern void gpucol_seldom_set_costs(const PlannerInfo *root, RelOptInfo *output_rel);
 

@@ -31,6 +31,7 @@
 
 #include "access/htup_details.h"
 #include "catalog/pg_aggregate.h"
+#include "catalog/pg_attribute.h"
 #include "catalog/pg_class.h"
 #include "catalog/pg_inherits.h"
 #include "catalog/pg_statistic.h"
@@ -179,6 +180,20 @@ gpucol_set_count_pages(Oid relid)
 		ReleaseSysCache(tuple);
 	}
 	return pages;
+}
+
+bool
+gpucol_set_is_nullable(Oid relid, AttrNumber attno)
+{
+	HeapTuple	tuple = SearchSysCache2(ATTNUM, ObjectIdGetDatum(relid), Int16GetDatum(attno));
+	bool		nullable = true;
+
+	if (HeapTupleIsValid(tuple))
+	{
+		nullable = !((Form_pg_attribute) GETSTRUCT(tuple))->attnotnull;
+		ReleaseSysCache(tuple);
+	}
+	return nullable;
 }
 
 bool

@@ -24,6 +24,9 @@ extern Query *gpucol_set_groups(Query *parse);
  */
 extern bool gpucol_set_exact_columns(Query *query, Index rti, List **columns);
 
+/* May a table's column be NULL, as far as is declared? */
+extern bool gpucol_set_is_nullable(Oid relid, AttrNumber attno);
+
 /* Have columns of a table few combinations, as far as is known? */
 extern bool gpucol_set_are_few(const RangeTblEntry *rte, List *columns);
 

@@ -20,8 +20,6 @@
  */
 #include "postgres.h"
 
-#include "access/htup_details.h"
-#include "catalog/pg_attribute.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
 #include "optimizer/optimizer.h"
@@ -30,7 +28,6 @@
 #include "rewrite/rewriteManip.h"
 #include "utils/lsyscache.h"
 #include "utils/pg_locale.h"
-#include "utils/syscache.h"
 
 #include "guc.h"
 #include "lower/harmless_query.h"
@@ -79,21 +76,6 @@ columns_of(const Query *branch)
 	foreach(lc, branch->targetList)
 		columns = lappend(columns, lfirst_node(TargetEntry, lc)->expr);
 	return columns;
-}
-
-/* May a table's column be NULL? */
-static bool
-is_nullable(Oid relid, AttrNumber attno)
-{
-	HeapTuple	tuple = SearchSysCache2(ATTNUM, ObjectIdGetDatum(relid), Int16GetDatum(attno));
-	bool		nullable = true;
-
-	if (HeapTupleIsValid(tuple))
-	{
-		nullable = !((Form_pg_attribute) GETSTRUCT(tuple))->attnotnull;
-		ReleaseSysCache(tuple);
-	}
-	return nullable;
 }
 
 /* Can columns be compared by an equality that joins? */
@@ -187,8 +169,8 @@ gpucol_set_join(const SetOperationStmt *node, Query **left, Query **right)
 		return NULL;
 	for (int column = 0; column < list_length(outer); column++)
 	{
-		if (is_nullable(a->relid, list_nth_node(Var, outer, column)->varattno) &&
-			is_nullable(b->relid, list_nth_node(Var, inner, column)->varattno))
+		if (gpucol_set_is_nullable(a->relid, list_nth_node(Var, outer, column)->varattno) &&
+			gpucol_set_is_nullable(b->relid, list_nth_node(Var, inner, column)->varattno))
 			nullable = bms_add_member(nullable, column);
 	}
 	result = copyObject(*left);
