@@ -11,6 +11,8 @@
  *
  *		SELECT k, agg(b.y) FROM b WHERE rest AND b.k IN (SELECT a.k FROM a WHERE own) GROUP BY k
  *
+ * Conditions on nothing but the key itself are tested on b.k.
+ *
  * Rows of the outer query that do not pass these conditions have no group then; they are
  * no rows of its result.  So the conditions are those of WHERE, which hold for every row
  * of it, whatever joins there are; they are harmless (lower/harmless.h), for they may now
@@ -25,12 +27,14 @@
 #include "catalog/pg_class.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
+#include "optimizer/clauses.h"
 #include "optimizer/optimizer.h"
 #include "parser/parsetree.h"
 #include "rewrite/rewriteManip.h"
 #include "utils/lsyscache.h"
 #include "utils/syscache.h"
 
+#include "columnar/collation.h"
 #include "compat.h"
 #include "lower/harmless.h"
 #include "lower/harmless_query.h"
@@ -173,6 +177,62 @@ make_test(const GpucolAsked *asked, int number)
 	return (Node *) test;
 }
 
+/* ---- conditions on what is asked for ---- */
+
+typedef struct Replacing
+{
+	List	   *asked;
+	bool		failed;			/* another column is among them */
+} Replacing;
+
+/* Have the keys of a subquery take the place of the columns that they equal, and are the same as in all respects. */
+static Node *
+replace_columns(Node *node, Replacing *replacing)
+{
+	ListCell   *lc;
+
+	if (node == NULL || !IsA(node, Var))
+		return node == NULL ? NULL : expression_tree_mutator(node, replace_columns, replacing);
+	foreach(lc, replacing->asked)
+	{
+		const GpucolAsked *asked = lfirst(lc);
+
+		if (equal(asked->column, node) && exprType(asked->key) == exprType(node) &&
+			exprCollation(asked->key) == exprCollation(node) &&
+			gpucol_equal_by_bytes(exprType(node), exprCollation(node)))
+			return copyObject(asked->key);
+	}
+	replacing->failed = true;
+	return node;
+}
+
+/*
+ * What WHERE says of nothing but columns that are asked for holds for the keys of all groups that are
+ * asked for:
+ *
+ *		WHERE a.k < 5 ...	->	SELECT k, agg(b.y) FROM b WHERE rest AND b.k < 5 GROUP BY k
+ */
+static void
+restrict_keys(Query *outer, Query *inner, List *asked)
+{
+	ListCell   *lc;
+
+	foreach(lc, gpucol_subquery_conditions(outer->jointree->quals))
+	{
+		Node	   *condition = lfirst(lc);
+		Replacing	replacing = {.asked = asked};
+		GpucolReferences found = gpucol_subquery_references(condition);
+
+		if (!found.own || found.outer || found.farther || checkExprHasSubLink(condition) ||
+			contain_volatile_functions(condition) || contain_agg_clause(condition) ||
+			gpucol_harmless_expr(outer, (Expr *) condition) != NULL)
+			continue;
+		condition = replace_columns(condition, &replacing);
+		if (!replacing.failed)
+			inner->jointree->quals = make_and_qual(inner->jointree->quals, condition);
+	}
+}
+
 /*
  * Restrict the groups of a subquery; `asked` (of GpucolAsked) are its keys.
  */
@@ -187,6 +247,7 @@ gpucol_subquery_restrict(Query *outer, Query *inner, List *asked)
 	Query	   *query;
 	ListCell   *lc;
 
+	restrict_keys(outer, inner, asked);
 	foreach(lc, asked)
 	{
 		const GpucolAsked *one = lfirst(lc);
