@@ -21,6 +21,8 @@
  * side of an outer join that may be NULL.  The functions see the values that they saw before: the
  * conditions on the table alone go with it, and so do those of row-level security.
  *
+ * Aggregates of DISTINCT values of one table's columns, other than count, are fed distinct rows likewise.
+ *
  * Statistics say whether there are few enough distinct rows.
  *
  *-------------------------------------------------------------------------
@@ -123,6 +125,46 @@ has_sets(Node *node, void *context)
 	if (IsA(node, Query))
 		return !bms_is_empty(tables_of_sets((Query *) node)) || query_tree_walker((Query *) node, has_sets, context, 0);
 	return expression_tree_walker(node, has_sets, context);
+}
+
+/* Is an aggregate of DISTINCT values among them for which an engine hands out rows? */
+static bool
+has_distinct(Node *node, void *context)
+{
+	const Aggref *agg = (const Aggref *) node;
+
+	if (node == NULL || IsA(node, Query))
+		return false;
+	if (IsA(node, Aggref) && agg->agglevelsup == 0 && agg->aggdistinct != NIL && agg->aggfnoid != F_COUNT_ANY)
+		return true;
+	return expression_tree_walker(node, has_distinct, context);
+}
+
+/* Has a query of one table, which is not small, such aggregates? */
+static bool
+asks_distinct(const Query *query)
+{
+	RangeTblRef *ref = query->hasAggs && list_length(query->jointree->fromlist) == 1 ?
+		linitial(query->jointree->fromlist) : NULL;
+	const RangeTblEntry *rte;
+
+	if (ref == NULL || !IsA(ref, RangeTblRef) ||
+		(!has_distinct((Node *) query->targetList, NULL) && !has_distinct(query->havingQual, NULL)))
+		return false;
+	rte = rt_fetch(ref->rtindex, query->rtable);
+	return rte->rtekind == RTE_RELATION && gpucol_set_count_rows(rte->relid) >= GPUCOL_SET_LEAST_ROWS;
+}
+
+/* Is something in a statement that is called once for equal rows? */
+static bool
+is_useful(Node *node, void *context)
+{
+	if (node == NULL)
+		return false;
+	if (IsA(node, Query))
+		return asks_distinct((Query *) node) || !bms_is_empty(tables_of_sets((Query *) node)) ||
+			query_tree_walker((Query *) node, is_useful, context, 0);
+	return expression_tree_walker(node, is_useful, context);
 }
 
 /* ---- distinct rows ---- */
@@ -437,7 +479,7 @@ reduce_table(Query *query, Index rti, bool weighted)
 	query_tree_walker(query, collect_columns, &r, QTW_IGNORE_JOINALIASES);
 	if (r.failed || !can_group(&r) || !gpucol_set_are_few(rte, r.columns))
 	{
-		if (r.reason != NULL)
+		if (r.reason != NULL && !asks_distinct(query))
 			gpucol_reason_add(rte->relid, "set-returning function", "called for each row: %s", r.reason);
 		query->jointree->quals = conditions;
 		return NULL;
@@ -665,7 +707,7 @@ rewrite(Node *node, int *count)
 	if (!IsA(node, Query))
 		return expression_tree_walker(node, rewrite, count);
 	check_stack_depth();
-	if (suffices(query) && (weight = reduce(query, false, query->hasAggs)) != NULL)
+	if (suffices(query) && (weight = reduce(query, asks_distinct(query), query->hasAggs)) != NULL)
 	{
 		Weighing	weighing = {.weight = weight};
 
@@ -682,7 +724,7 @@ gpucol_set_groups(Query *parse)
 	Query	   *copy;
 	int			count = 0;
 
-	if (gpucol_planner_disabled() != NULL || !gpucol_enable_agg || !has_sets((Node *) parse, NULL))
+	if (gpucol_planner_disabled() != NULL || !gpucol_enable_agg || !is_useful((Node *) parse, NULL))
 		return parse;
 	copy = copyObject(parse);
 	rewrite((Node *) copy, &count);

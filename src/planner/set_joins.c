@@ -36,9 +36,6 @@
 #include "planner/set_operations.h"
 #include "planner/subquery.h"
 
-/* Of fewer rows it does not matter. */
-#define LEAST_ROWS	10000
-
 /* The table of a branch that is nothing but columns of one, and conditions; NULL: it is another. */
 static RangeTblEntry *
 find_table(const Query *branch)
@@ -164,7 +161,7 @@ gpucol_set_join(const SetOperationStmt *node, Query **left, Query **right)
 	int			i = -1;
 
 	if (!gpucol_enable_join || a == NULL || b == NULL || !are_joinable(node, outer, inner) ||
-		gpucol_set_count_rows(a->relid) < LEAST_ROWS || gpucol_set_are_few(a, outer) ||
+		gpucol_set_count_rows(a->relid) < GPUCOL_SET_LEAST_ROWS || gpucol_set_are_few(a, outer) ||
 		gpucol_harmless_query(*left, NULL) != NULL || gpucol_harmless_query(*right, NULL) != NULL)
 		return NULL;
 	for (int column = 0; column < list_length(outer); column++)

@@ -48,9 +48,6 @@
 #include "planner/subquery.h"
 #include "planner/subquery_join.h"
 
-/* Of fewer rows it does not matter. */
-#define LEAST_ROWS	10000
-
 /* The joins of one window. */
 typedef struct Partitions
 {
@@ -163,7 +160,8 @@ find_partitions(Query *query)
 		query->groupingSets != NIL || query->havingQual != NULL || query->setOperations != NULL ||
 		query->hasTargetSRFs || query->hasSubLinks || query->cteList != NIL || query->rowMarks != NIL ||
 		query->hasDistinctOn || contain_volatile_functions((Node *) query) ||
-		gpucol_set_count_rows(rte->relid) < LEAST_ROWS || is_other_function((Node *) query->targetList, NULL))
+		gpucol_set_count_rows(rte->relid) < GPUCOL_SET_LEAST_ROWS ||
+		is_other_function((Node *) query->targetList, NULL))
 		return NIL;
 	found = gpucol_subquery_references((Node *) query);
 	if (found.own || found.outer || found.farther)
