@@ -827,10 +827,8 @@ lower_expr(GpucolLower *l, Expr *expr, GpucolValue *out)
 		int			id;
 
 		if (gpucol_lower_host(l, expr, &column, &id))
-			return set_value(out, GPUCOL_CLASS_B,
-							 EMIT1(l, GPUCOL_OP_HOST_TEST,
-								   EMIT1(l, GPUCOL_OP_LOAD_S, GPUCOL_NO_REG,
-										 column), id));
+			return set_value(out, GPUCOL_CLASS_B, EMIT1(l, GPUCOL_OP_HOST_TEST,
+														EMIT1(l, GPUCOL_OP_LOAD_S, GPUCOL_NO_REG, column), id));
 		if (column >= 0 && !gpucol_lower_is_array(l->maps[column].type_oid) &&
 			!(l->aggregating && (l->maps[column].type_oid == NUMERICOID || l->maps[column].type_oid == INTERVALOID)))
 			return false;
