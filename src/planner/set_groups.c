@@ -225,20 +225,6 @@ gpucol_set_count_pages(Oid relid)
 }
 
 bool
-gpucol_set_is_nullable(Oid relid, AttrNumber attno)
-{
-	HeapTuple	tuple = SearchSysCache2(ATTNUM, ObjectIdGetDatum(relid), Int16GetDatum(attno));
-	bool		nullable = true;
-
-	if (HeapTupleIsValid(tuple))
-	{
-		nullable = !((Form_pg_attribute) GETSTRUCT(tuple))->attnotnull;
-		ReleaseSysCache(tuple);
-	}
-	return nullable;
-}
-
-bool
 gpucol_set_are_few(const RangeTblEntry *rte, List *columns)
 {
 	double		rows = gpucol_set_count_rows(rte->relid);

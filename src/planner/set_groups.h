@@ -27,9 +27,6 @@ extern bool gpucol_set_exact_columns(Query *query, Index rti, List **columns);
 /* Of tables of fewer rows it hardly matters how they are read. */
 #define GPUCOL_SET_LEAST_ROWS	10000
 
-/* May a table's column be NULL, as far as is declared? */
-extern bool gpucol_set_is_nullable(Oid relid, AttrNumber attno);
-
 /* Have columns of a table few combinations, as far as is known? */
 extern bool gpucol_set_are_few(const RangeTblEntry *rte, List *columns);
 

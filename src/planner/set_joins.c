@@ -166,8 +166,8 @@ gpucol_set_join(const SetOperationStmt *node, Query **left, Query **right)
 		return NULL;
 	for (int column = 0; column < list_length(outer); column++)
 	{
-		if (gpucol_set_is_nullable(a->relid, list_nth_node(Var, outer, column)->varattno) &&
-			gpucol_set_is_nullable(b->relid, list_nth_node(Var, inner, column)->varattno))
+		if (!gpucol_subquery_column_never_null(a, list_nth_node(Var, outer, column)->varattno) &&
+			!gpucol_subquery_column_never_null(b, list_nth_node(Var, inner, column)->varattno))
 			nullable = bms_add_member(nullable, column);
 	}
 	result = copyObject(*left);

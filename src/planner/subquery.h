@@ -162,6 +162,9 @@ extern Node *gpucol_subquery_join_condition(Query *query, Node *condition);
  */
 extern bool gpucol_subquery_is_padded(Node *node, int varno, bool padded);
 
+/* ... does a constraint keep a table's column from being NULL in all rows that a scan gives? */
+extern bool gpucol_subquery_column_never_null(const RangeTblEntry *rte, AttrNumber attno);
+
 /*
  * ... what is equal to an IN or = ANY (ANY_SUBLINK) of `query`, of EXISTS and of a subquery of counts, or
  * NULL: it stays.  With null_is_false it may be false where the IN is NULL.

@@ -80,9 +80,8 @@
 
 /* ---- what is never NULL ---- */
 
-/* Does a constraint keep a column from being NULL in all rows that a scan gives? */
-static bool
-column_never_null(const RangeTblEntry *rte, AttrNumber attno)
+bool
+gpucol_subquery_column_never_null(const RangeTblEntry *rte, AttrNumber attno)
 {
 	Relation	rel;
 	bool		result;
@@ -192,7 +191,7 @@ var_never_null(Query *query, const Var *var)
 	switch (rte->rtekind)
 	{
 		case RTE_RELATION:
-			return column_never_null(rte, var->varattno);
+			return gpucol_subquery_column_never_null(rte, var->varattno);
 		case RTE_SUBQUERY:
 			return subquery_never_null(rte->subquery, var->varattno);
 		case RTE_JOIN:

@@ -141,7 +141,7 @@ make_partitions(const Query *query, const RangeTblEntry *rte, const WindowClause
 		return NULL;
 	foreach(lc, p->keys)
 	{
-		if (gpucol_set_is_nullable(rte->relid, lfirst_node(Var, lc)->varattno))
+		if (!gpucol_subquery_column_never_null(rte, lfirst_node(Var, lc)->varattno))
 			p->nullable = lfirst(lc);
 	}
 	return p->nullable == NULL || list_length(p->keys) == 1 ? p : NULL;

@@ -4,7 +4,7 @@ SET max_parallel_workers_per_gather = 0;
 SET jit = off;
 CREATE TABLE sk_h (id int, k int, t text, f float8, n numeric, x int);
 CREATE TABLE sk (LIKE sk_h) USING gpucol;
-INSERT INTO sk_h SELECT i, CASE WHEN i % 17 = 0 THEN NULL ELSE i % 101 END, 't' || i % 53, i % 31 - 15, i % 29, i * 7919 % 1009 FROM generate_series(1, 3000) i;
+INSERT INTO sk_h SELECT i, CASE WHEN i % 17 = 0 THEN NULL ELSE i % 101 END, 't' || i % 53, i % 31 - 15, i % 29, i * 7919 % 1009 FROM generate_series(1, 1200) i;
 INSERT INTO sk SELECT * FROM sk_h;
 DELETE FROM sk WHERE id % 13 = 0;
 DELETE FROM sk_h WHERE id % 13 = 0;
