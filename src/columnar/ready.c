@@ -15,6 +15,7 @@
 #include "postgres.h"
 
 #include "miscadmin.h"
+#include "storage/ipc.h"
 
 #include "base/pool.h"
 #include "columnar/ready.h"
@@ -30,39 +31,36 @@ gpucol_ready_init(GpucolReady *ready, int ncolumns)
 	ready->spent = palloc(ready->room * sizeof(GpucolWindow *));
 }
 
-/* Pin a window's pages; an error is raised once no thread is at work any more. */
 static void
-lend_at_hand(const GpucolReadyWindow *wanted, Relation table, const GpucolSegmentInfo *segment,
-			 const GpucolChunkDesc *desc, bool *made)
+abandon_pool(int code pg_attribute_unused(), Datum arg pg_attribute_unused())
 {
-	static bool ended;
+	gpucol_pool_abandon();
+}
 
-	ended = false;
-	PG_TRY();
-	{
-		*made = gpucol_window_lend_at_hand(wanted->window, table, segment, desc, wanted->stream, wanted->row,
-										   wanted->nrows);
-		ended = true;
-	}
-	PG_FINALLY();
-	{
-		if (!ended)
-			gpucol_pool_abandon();
-	}
-	PG_END_TRY();
+/* Pin a window's pages; an error is raised once no thread is at work any more. */
+static bool
+lend_at_hand(const GpucolReadyWindow *wanted, Relation table, const GpucolSegmentInfo *segment,
+			 const GpucolChunkDesc *desc)
+{
+	volatile bool made = false;
+
+	PG_ENSURE_ERROR_CLEANUP(abandon_pool, (Datum) 0);
+	made = gpucol_window_lend_at_hand(wanted->window, table, segment, desc, wanted->stream, wanted->row, wanted->nrows);
+	PG_END_ENSURE_ERROR_CLEANUP(abandon_pool, (Datum) 0);
+	return made;
 }
 
 bool
 gpucol_ready_make(GpucolReady *ready, const GpucolReadyWindow *wanted, Relation table,
 				  const GpucolSegmentInfo *segment, const GpucolChunkDesc *desc)
 {
-	bool		made = false;
+	bool		made;
 
 	if (ready->nready == ready->room)
 		return false;
 	ready->lazy = true;
 	HOLD_INTERRUPTS();
-	lend_at_hand(wanted, table, segment, desc, &made);
+	made = lend_at_hand(wanted, table, segment, desc);
 	RESUME_INTERRUPTS();
 	if (made)
 		ready->ready[ready->nready++] = *wanted;
