@@ -10,7 +10,7 @@ SET search_path = agg_first, public;
 \i :include
 \set ECHO all
 
-CREATE TABLE facts (id int, k int, big bigint, n numeric(12,3), f float8, r real, t text, c text COLLATE "C", d date, b bool, o int[]) USING gpucol;
+CREATE TABLE facts (id int, k int, big bigint, n numeric(12,3), f float8, r real, t text, c text COLLATE "C", d date, b bool, o int[]) USING gpucol WITH (autovacuum_enabled = off);
 INSERT INTO facts SELECT i, CASE WHEN i % 61 > 0 THEN i * 7919 % 3001 END, 9007199254740992 + i * 31 % 500, (i * 37 % 9001) / 8.0 - 300,
 	CASE i % 501 WHEN 0 THEN 'NaN' WHEN 1 THEN '-Infinity' WHEN 2 THEN '-0' WHEN 3 THEN '0' ELSE i % 97 / 8.0 END, i % 89,
 	CASE WHEN i % 71 > 0 THEN 'text ' || i * 13 % 1300 END, CASE WHEN i % 73 > 0 THEN chr(i % 2900 + 33) || i % 5 END,
