@@ -22,6 +22,13 @@ INSERT INTO sf SELECT * FROM sf_h WHERE id > 30000;
 EXPLAIN (COSTS OFF) SELECT count(*) FROM sf a WHERE f > (SELECT avg(f) FROM sf b WHERE b.k = a.k);
 
 -- The same over both tables: what is different, or an error.
+CREATE FUNCTION pg_temp.fallback(query text) RETURNS SETOF text LANGUAGE plpgsql AS $$
+DECLARE line text;
+BEGIN
+	FOR line IN EXECUTE 'EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF) ' || query LOOP
+		IF line ~ 'Fallback:' THEN RETURN NEXT line; END IF;
+	END LOOP;
+END $$;
 CREATE FUNCTION pg_temp.same(query text) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
 	a text;
@@ -65,7 +72,7 @@ UPDATE sf SET f = -1e308, r = -3e38 WHERE id = 50002;
 UPDATE sf_h SET f = -1e308, r = -3e38 WHERE id = 50002;
 SELECT n, pg_temp.same(query) FROM sf_query WHERE n IN (2, 4, 7, 8) ORDER BY n;
 SELECT pg_temp.same('SELECT count(*), sum(id) FROM sf a WHERE f >= (SELECT sum(f) FROM sf b WHERE b.k = a.k)');
-EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF) SELECT count(*) FROM sf a WHERE id > 40000 AND f > (SELECT avg(f) FROM sf b WHERE b.k = a.k);
+SELECT pg_temp.fallback('SELECT count(*) FROM sf a WHERE id > 40000 AND f > (SELECT avg(f) FROM sf b WHERE b.k = a.k)');
 
 -- What stays: arithmetic of floats.
 EXPLAIN (VERBOSE, COSTS OFF) SELECT count(*) FROM sf a WHERE f > (SELECT sum(f * f) FROM sf b WHERE b.k = a.k);
