@@ -1855,7 +1855,8 @@ count_ahead(int threads)
 	gpucol_engine_cpu.start(program, &source.base, NULL, &options, &run, &why);
 	CHECK(gpucol_engine_cpu.next(run, &out) == GPUCOL_OK, "result");
 	gpucol_engine_cpu.finish(run);
-	CHECK(source.foreseen == source.ahead, "%d threads: %ld ahead, %ld foreseen", threads, source.ahead, source.foreseen);
+	CHECK(source.foreseen == source.ahead,
+		  "%d threads: %ld ahead, %ld foreseen", threads, source.ahead, source.foreseen);
 	free(program);
 	array_table_free(&table);
 	return source.ahead;
