@@ -144,7 +144,9 @@ gpucol_join_packed_table(PlannerInfo *root, const RelOptInfo *rel)
 		case RTE_RELATION:
 			return gpucol_subquery_packed_part(rte);
 		case RTE_SUBQUERY:
-			relid = rte->subquery != NULL ? gpucol_subquery_table(rte->subquery) : InvalidOid;
+			if (rte->subquery == NULL)
+				return InvalidOid;
+			relid = gpucol_subquery_table(rte->subquery);
 			if (OidIsValid(relid) || !gpucol_join_is_first(root, rel))
 				return relid;
 			cte = find_cte(root, linitial_node(RangeTblEntry, rte->subquery->rtable), 1);
