@@ -628,10 +628,9 @@ check_case(Walk *walk, CaseExpr *expr, Bytes *bytes)
 static bool
 check_row_compare(Walk *walk, const RowCompareExpr *row, Bytes *bytes)
 {
-	Expr	   *spelt = gpucol_row_compare_spelt(row);
+	Expr	   *spelt = gpucol_row_compare_spelt(walk->l, row);
 
-	return spelt == NULL ? gpucol_lower_decline(walk->l, "it compares rows by an operator family without such operators") :
-		check_node(walk, (Node *) spelt, bytes);
+	return spelt != NULL && check_node(walk, (Node *) spelt, bytes);
 }
 
 /* An expression that is no call. */

@@ -51,7 +51,7 @@ strict(int strategy)
 }
 
 Expr *
-gpucol_row_compare_spelt(const RowCompareExpr *row)
+gpucol_row_compare_spelt(GpucolLower *l, const RowCompareExpr *row)
 {
 	int			strategy = gpucol_compat_row_strategy(row);
 	int			last = list_length(row->opnos) - 1;
@@ -69,16 +69,17 @@ gpucol_row_compare_spelt(const RowCompareExpr *row)
 		decide->defresult = compare_column(row, i, strict(strategy));
 		result = same->expr == NULL || decide->defresult == NULL ? NULL : (Expr *) decide;
 	}
+	if (result == NULL)
+		gpucol_lower_decline(l, "it compares rows by an operator family without such operators");
 	return result;
 }
 
 bool
 gpucol_lower_row_compare(GpucolLower *l, const RowCompareExpr *row, GpucolValue *out)
 {
-	Expr	   *spelt = gpucol_row_compare_spelt(row);
+	Expr	   *spelt = gpucol_row_compare_spelt(l, row);
 
-	return spelt == NULL ? gpucol_lower_decline(l, "it compares rows by an operator family without such operators") :
-		gpucol_lower_expr(l, spelt, out);
+	return spelt != NULL && gpucol_lower_expr(l, spelt, out);
 }
 
 Expr *

@@ -12,8 +12,8 @@
 
 #include "lower/lower.h"
 
-/* The same condition without a row, or NULL where an operator family has no such operators. */
-extern Expr *gpucol_row_compare_spelt(const RowCompareExpr *row);
+/* The same condition without a row, or NULL, with l->reason, where an operator family has no such operators. */
+extern Expr *gpucol_row_compare_spelt(GpucolLower *l, const RowCompareExpr *row);
 
 /* Lower it. */
 extern bool gpucol_lower_row_compare(GpucolLower *l, const RowCompareExpr *row, GpucolValue *out);

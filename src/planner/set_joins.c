@@ -27,7 +27,6 @@
 #include "parser/parsetree.h"
 #include "rewrite/rewriteManip.h"
 #include "utils/lsyscache.h"
-#include "utils/pg_locale.h"
 
 #include "guc.h"
 #include "lower/harmless_query.h"
@@ -92,9 +91,7 @@ are_joinable(const SetOperationStmt *node, List *left, List *right)
 
 		if (exprType(list_nth(left, i)) != type || exprType(list_nth(right, i)) != type ||
 			exprCollation(list_nth(left, i)) != collation || exprCollation(list_nth(right, i)) != collation ||
-			!op_hashjoinable(equal, type) || !op_mergejoinable(equal, type) || !op_strict(equal) ||
-			!gpucol_subquery_may_call(get_opcode(equal)) ||
-			(OidIsValid(collation) && !get_collation_isdeterministic(collation)))
+			!gpucol_subquery_may_join(equal, type, collation))
 			return false;
 	}
 	return true;

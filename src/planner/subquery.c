@@ -235,6 +235,14 @@ gpucol_subquery_may_call(Oid function)
 	return gpucol_compat_function_right(function, GetUserId()) == ACLCHECK_OK;
 }
 
+bool
+gpucol_subquery_may_join(Oid equal, Oid type, Oid collation)
+{
+	return op_hashjoinable(equal, type) && op_mergejoinable(equal, type) && op_strict(equal) &&
+		gpucol_subquery_may_call(get_opcode(equal)) &&
+		(!OidIsValid(collation) || get_collation_isdeterministic(collation));
+}
+
 /* Is a subquery executed for rows, or a test? */
 bool
 gpucol_subquery_is_executed(const SubLink *sublink)

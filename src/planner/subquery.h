@@ -29,6 +29,9 @@ extern List *gpucol_subquery_conditions(Node *node);
 /* May the user call a function that a join needs and the statement does not name? */
 extern bool gpucol_subquery_may_call(Oid function);
 
+/* Is an equality of values of one type, which the statement does not name, one that rows can be joined by? */
+extern bool gpucol_subquery_may_join(Oid equal, Oid type, Oid collation);
+
 /* Is a subquery executed for each row of the query around it, or a test (EXISTS, IN)? */
 extern bool gpucol_subquery_is_executed(const SubLink *sublink);
 

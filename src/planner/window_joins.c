@@ -38,7 +38,6 @@
 #include "optimizer/tlist.h"
 #include "parser/parsetree.h"
 #include "utils/lsyscache.h"
-#include "utils/pg_locale.h"
 
 #include "guc.h"
 #include "lower/harmless_query.h"
@@ -105,10 +104,8 @@ find_keys(const Query *query, const WindowClause *clause, List **keys)
 		Var		   *var = (Var *) get_sortgroupclause_expr((SortGroupClause *) sort, query->targetList);
 
 		if (!IsA(var, Var) || var->varlevelsup != 0 || var->varattno <= 0 ||
-			!op_hashjoinable(sort->eqop, var->vartype) || !op_mergejoinable(sort->eqop, var->vartype) ||
-			!op_strict(sort->eqop) || !gpucol_subquery_may_call(get_opcode(sort->eqop)) ||
-			(OidIsValid(var->varcollid) ? !get_collation_isdeterministic(var->varcollid) :
-			 type_is_collatable(var->vartype)))
+			!gpucol_subquery_may_join(sort->eqop, var->vartype, var->varcollid) ||
+			(!OidIsValid(var->varcollid) && type_is_collatable(var->vartype)))
 			return false;
 		*keys = lappend(*keys, var);
 	}
