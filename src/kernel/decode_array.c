@@ -185,11 +185,13 @@ find_entry(const GpucolDecoder *dec, int64_t code, uint64_t *start, uint64_t *le
 	uint64_t	pair[2];
 	GpucolStatus status = gpucol_stream_copy(dec, GPUCOL_STREAM_DICT, (uint64_t) code * 8, sizeof(pair), pair);
 
-	if (status == GPUCOL_OK && (pair[0] > pair[1] || pair[1] > dec->desc->data_bytes))
+	if (status != GPUCOL_OK)
+		return status;
+	if (pair[0] > pair[1] || pair[1] > dec->desc->data_bytes)
 		return GPUCOL_CORRUPT;
 	*start = pair[0];
 	*len = pair[1] - pair[0];
-	return status;
+	return GPUCOL_OK;
 }
 
 /* Entries of n elements, the code of each becoming its own number: all of it in memory of *entries. */
@@ -207,8 +209,7 @@ copy_entries(GpucolDecoder *dec, uint32_t n, const int64_t *values, const uint8_
 		if (nulls == NULL || nulls[i] == 0)
 		{
 			status = find_entry(dec, values[i], &start, &len);
-			size += len;
-			if (status == GPUCOL_OK && size > GPUCOL_ARRAY_VECTOR_BYTES)
+			if (status == GPUCOL_OK && (size += len) > GPUCOL_ARRAY_VECTOR_BYTES)
 				status = GPUCOL_CORRUPT;
 		}
 	if (status != GPUCOL_OK)

@@ -158,11 +158,11 @@ add_run(GpucolCpuExpansion *expansion, const GpucolCpuProbe *probe, uint32_t n)
 	return n + taken;
 }
 
-/* Copy unpacked elements that lie one behind the other to places from .. n - 1 of the batch. */
+/* Copy unpacked elements that lie one behind the other, if there are some, to places from .. n - 1 of the batch. */
 static void
 copy_flat(GpucolCpuItems *set, const int64_t *items, uint32_t from, uint32_t n)
 {
-	if (n == from)
+	if (items == NULL)
 		return;
 	memcpy(set->integers + from, items, sizeof(int64_t) * (n - from));
 	if (set->flat_nulls != NULL)
