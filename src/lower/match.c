@@ -48,6 +48,7 @@
 #include "lower/match_numeric.h"
 #include "kernel/bytes_order.h"
 #include "kernel/hash.h"
+#include "kernel/text_search.h"
 
 /* Values decided at a time where conditions are combined. */
 #define BLOCK	1024
@@ -621,7 +622,7 @@ like(const GpucolMatch *match, GpucolBytes value)
 	{
 		const GpucolBytes *piece = &match->bytes[first];
 
-		at = memmem(at, end - at, piece->data, piece->len);
+		at = gpucol_text_search(at, end - at, piece->data, piece->len);
 		if (at == NULL)
 			return false;
 		at += piece->len;

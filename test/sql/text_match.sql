@@ -118,4 +118,17 @@ SET max_stack_depth = '100kB';
 SELECT what, nested(what, depth), count(*) FROM unnest('{few,none}'::text[]) what, generate_series(10, 500, 10) depth
 	WHERE nested(what, depth) = '54001' GROUP BY 1, 2;
 RESET max_stack_depth;
+-- pieces at every place of texts of all lengths, after many places where only their ends are right
+CREATE TABLE places USING gpucol AS SELECT row_number() OVER () AS id, t FROM
+	(SELECT left(repeat(f, 60), p) || w || repeat('x', q) AS t FROM generate_series(0, 70, 3) p, generate_series(0, 37) q,
+		unnest('{ab,x,"s l"}'::text[]) f, unnest('{"",special,specialrequests,requests special,"special requests",日本語}'::text[]) w
+	UNION ALL SELECT repeat('axb', n) || 'ayb' || repeat('axb', n) FROM generate_series(0, 200) n) t;
+SELECT bool_or(coding LIKE 'raw%') AS raw FROM gpucol.columns('places') WHERE column_name = 't';
+CREATE TABLE places_heap USING heap AS SELECT * FROM places;
+SELECT cond, (SELECT count(*) FROM (
+		SELECT query_to_xml('SELECT count(*), sum(id) FROM places WHERE t ' || cond, true, true, '')::text
+		EXCEPT SELECT query_to_xml('SELECT count(*), sum(id) FROM places_heap WHERE t ' || cond, true, true, '')::text) d) AS differ,
+	xpath_exists('//count[text()>0]', query_to_xml('SELECT count(*) FROM places WHERE t ' || cond, true, true, '')) AS found
+FROM (SELECT format(op || ' %L', pattern) AS cond FROM unnest('{LIKE,NOT LIKE}'::text[]) op,
+	unnest('{%s%,%x%,%ab%,%special%,%special%requests%,%s l%special%,%ayb%,%bayba%,%本%,%axbayb%x,a%yba%b,%special_requests%,%nothing%}'::text[]) pattern) c;
 DROP SCHEMA text_match CASCADE;

@@ -16,6 +16,7 @@
 
 #include "engine/cpu/expr_ops.h"
 #include "kernel/text_pattern.h"
+#include "kernel/text_search.h"
 
 /* Copy a value of so many bytes out of an instruction's constants. */
 static void
@@ -110,7 +111,8 @@ find_anywhere(const GpucolTextPattern *pattern, GpucolBytes string, GpucolBytes 
 		if (nhead > 0)
 		{
 			const char *from = string.data + (begin - nhead);
-			const char *found = memmem(from, string.len - (begin - nhead), pattern->head, nhead);
+			const char *found = gpucol_text_search(from, string.len - (begin - nhead),
+												   (const char *) pattern->head, nhead);
 
 			if (found == NULL)
 				return false;
