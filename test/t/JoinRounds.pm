@@ -79,7 +79,7 @@ sub excused
 	  || ($packed =~ /^ERROR:  220(?:03|12)/ && $query =~ m{ / \(| [*] 2 = | [+] 1 = | - 1\b|abs\(})
 	  || ($packed =~ /^ERROR:  21000/ && ($query =~ /\bORDER BY [\d, A-Z]+ LIMIT [\d A-Z]+$/
 		|| $plan =~ /^ +Join Filter: .*\bSubPlan /m
-		|| ($heap =~ /^[|0]*$/ && $plan =~ /^ +Filter: .*\bSubPlan /m)))
+		|| ($heap =~ /^[|0]*$/ && $plan =~ /Filter: .*(?:\bSubPlan |\$\d)/)))
 	  || ($packed =~ /^ERROR:  22003/ && $query =~ m{\bsum\(\S+ [*+] .*\bGROUP BY .*\bLIMIT });
 	return ++$count{excused};
 }
