@@ -32,6 +32,7 @@
 #include "exec/explain.h"
 #include "exec/first.h"
 #include "exec/group_rows.h"
+#include "exec/having.h"
 #include "exec/join_build.h"
 #include "exec/ordinary.h"
 #include "exec/rights.h"
@@ -88,10 +89,7 @@ typedef struct GpucolAggExecState
 	uint32		next;			/* of those formed */
 	MemoryContext row_context;	/* of one joined group */
 
-	/* HAVING as tests, made where all of it comes down to such, once there is a group */
-	bool		looked;			/* in this run */
-	bool		tested;			/* the groups that are formed have met it */
-	GpucolFirst having;
+	GpucolHaving having;		/* where `tested`, the groups that are formed have met it */
 
 	/* the result tuple: its columns' places among keys and aggregates, or GPUCOL_GROUP_ROWS_NULL */
 	TupleTableSlot *direct;		/* NULL: PostgreSQL projects the scan tuple */
@@ -633,19 +631,17 @@ load_groups(GpucolAggExecState *state, const GpucolResult *result)
 	const GpucolProgram *program = state->exec.program;
 
 	gpucol_group_rows_load(&state->rows, result, state->keys, state->finals, state->ranking ? 0 : program->naggs);
-	if (!state->looked && result->nrows > 0)
+	if (!state->having.looked && result->nrows > 0)
 	{
 		MemoryContext old = MemoryContextSwitchTo(state->regroup_context);
 
-		state->tested = state->ranking ? state->css.ss.ps.qual == NULL :
-			gpucol_first_having(&state->grouping, &state->css.ss.ps, &state->having);
-		state->looked = true;
+		gpucol_having_look(&state->having, state->ranking ? NULL : &state->grouping, state->keys, &state->css.ss);
 		MemoryContextSwitchTo(old);
 	}
-	if (state->tested && state->having.ntests > 0)
+	if (state->having.tested)
 	{
-		uint32		removed = gpucol_group_rows_test(&state->rows, &state->having,
-													 GPUCOL_PROGRAM_ARRAY(program, GpucolAgg, aggs));
+		uint32		removed = gpucol_having_test(&state->having, &state->rows, &state->css.ss,
+												 GPUCOL_PROGRAM_ARRAY(program, GpucolAgg, aggs));
 
 		InstrCountFiltered1(&state->css.ss, removed);
 	}
@@ -713,7 +709,7 @@ let_go(GpucolAggExecState *state)
 	gpucol_run_end(&state->exec);
 	gpucol_group_rows_reset(&state->rows);
 	state->next = 0;
-	state->looked = state->tested = false;
+	gpucol_having_forget(&state->having, &state->css.ss);
 }
 
 /* The next group of the run or of the ordinary plan. */
@@ -723,7 +719,7 @@ fetch_group(CustomScanState *node)
 	GpucolAggExecState *state = (GpucolAggExecState *) node;
 	TupleTableSlot *slot;
 
-	if (state->next < state->rows.nrows && state->direct != NULL && state->tested)
+	if (state->next < state->rows.nrows && state->direct != NULL && state->having.tested)
 		return store_direct(state);
 	if (state->fallback != NULL)
 		return ExecProcNode(state->fallback);
@@ -799,7 +795,7 @@ agg_next_batch(CustomScanState *node, GpucolBatch *batch)
 	if (status != GPUCOL_OK)
 		return status;
 	load_groups(state, &result);
-	if (!state->tested && result.nrows > 0)
+	if (!state->having.tested && result.nrows > 0)
 		return GPUCOL_UNSUPPORTED;
 	batch->ncolumns = state->ndirect;
 	/* what a device has delivered in place may not outlast what is asked of it next */
@@ -883,6 +879,8 @@ agg_explain(CustomScanState *node, List *ancestors, ExplainState *es)
 	gpucol_run_end(&state->exec);
 	if (state->exec.joins != NULL)
 		gpucol_explain_joins(&state->exec, ancestors, es);
+	if (es->analyze && state->having.bounds != NULL)
+		ExplainPropertyUInteger("Filter Evaluated", "groups", state->having.evaluated, es);
 	if (es->analyze && state->delivered)
 		ExplainPropertyText("Delivered", "in batches", es);
 	gpucol_explain_stats(&state->exec, es);

@@ -100,24 +100,8 @@ choose(GpucolGroupRows *rows, const uint32 *chosen, uint32 n)
 	batch->nrows = n;
 }
 
-/* Does a group meet all tests? */
-static bool
-meets(const GpucolFirst *tests, const GpucolAgg *aggs, const GpucolAggState *states)
-{
-	for (int t = 0; t < tests->ntests; t++)
-	{
-		const GpucolFirstTest *test = &tests->tests[t];
-		__int128	value = 0;
-		bool		known = gpucol_first_agg_value(test->by, aggs[test->number].cls, &states[test->number], &value);
-
-		if (!gpucol_first_meets(test, known, value))
-			return false;
-	}
-	return true;
-}
-
 uint32
-gpucol_group_rows_test(GpucolGroupRows *rows, const GpucolFirst *tests, const GpucolAgg *aggs)
+gpucol_group_rows_keep(GpucolGroupRows *rows, GpucolGroupWanted wanted, void *arg)
 {
 	uint32		nrows = rows->batch.nrows;
 	uint32		n = 0;
@@ -130,12 +114,26 @@ gpucol_group_rows_test(GpucolGroupRows *rows, const GpucolFirst *tests, const Gp
 	for (uint32 g = 0; g < nrows; g++)
 	{
 		chosen[n] = g;
-		n += meets(tests, aggs, rows->batch.states + (Size) g * rows->nstates);
+		n += wanted(arg, rows, g);
 	}
 	if (n < nrows)
 		choose(rows, chosen, n);
 	MemoryContextSwitchTo(old);
 	return nrows - n;
+}
+
+void
+gpucol_group_rows_one(const GpucolGroupRows *rows, uint32 group, Datum *values, bool *isnull)
+{
+	for (int i = 0; i < rows->nkeys; i++)
+	{
+		GpucolResultColumn column = gpucol_result_column_from(&rows->batch.columns[i], group);
+
+		gpucol_output_datums(&rows->keys[i], &column, 1, &values[i], &isnull[i]);
+	}
+	for (int i = 0; i < rows->naggs; i++)
+		gpucol_final_datums(&rows->finals[i], rows->batch.states + (Size) group * rows->nstates, rows->nstates, 1,
+							&values[rows->nkeys + i], &isnull[rows->nkeys + i]);
 }
 
 bool

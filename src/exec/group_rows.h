@@ -11,7 +11,6 @@
 
 #include "exec/batches.h"
 #include "exec/result.h"
-#include "kernel/first.h"
 
 /*
  * Forms results beside the keys of groups first .. first + n - 1 of the batch, in a
@@ -56,11 +55,14 @@ extern void gpucol_group_rows_load(GpucolGroupRows *rows, const GpucolResult *ba
 								   const GpucolOutput *keys, const GpucolFinal *finals,
 								   int nstates);
 
-/*
- * Leave the batch only the groups that meet tests on the states of these aggregates, before any is formed; how
- * many did not.
- */
-extern uint32 gpucol_group_rows_test(GpucolGroupRows *rows, const GpucolFirst *tests, const GpucolAgg *aggs);
+/* Is a group of the batch wanted? */
+typedef bool (*GpucolGroupWanted) (void *arg, const GpucolGroupRows *rows, uint32 group);
+
+/* Leave the batch only the groups that are wanted, before any is formed; how many were not. */
+extern uint32 gpucol_group_rows_keep(GpucolGroupRows *rows, GpucolGroupWanted wanted, void *arg);
+
+/* Form one group of a batch that has states: its keys and aggregates, in the current context. */
+extern void gpucol_group_rows_one(const GpucolGroupRows *rows, uint32 group, Datum *values, bool *isnull);
 
 /*
  * Form the next groups, at most GPUCOL_IN_PLACE_ROWS, in place of those formed before;

@@ -219,9 +219,50 @@ root_numeric(Datum variance)
 							   Int32GetDatum(scale));
 }
 
-/* var_pop, var_samp, stddev_pop, stddev_samp over exact sums */
+/* The root of value / 10^scale in units of 10^-scale, rounded half up; false where that takes more than an int128. */
+static bool
+root_mantissa(__int128 value, int scale, __int128 *mantissa)
+{
+	unsigned __int128 square;
+	unsigned __int128 root;
+	__int128	product;
+
+	if (scale >= GPUCOL_INT128_DIGITS || __builtin_mul_overflow(value, gpucol_lower_power10(scale), &product))
+		return false;
+	square = (unsigned __int128) product;
+	root = (unsigned __int128) sqrtl((long double) square);
+	while (root * root > square)
+		root--;
+	while ((root + 1) * (root + 1) <= square)
+		root++;
+	*mantissa = (__int128) (root + (square - root * root > root));
+	return true;
+}
+
+/* A variance or its root as the mantissa of a numeric, if it is one that is found quickly. */
+static bool
+variance_mantissa(const GpucolFinal *final, const GpucolAggState *state, __int128 *mantissa, int *scale)
+{
+	__int128	sum = gpucol_agg_value128(state);
+	__int128	squares;
+	int64		pairs;
+
+	if (__builtin_mul_overflow(gpucol_agg_squares128(state), (__int128) state->count, &squares) ||
+		__builtin_mul_overflow(sum, sum, &sum) ||
+		__builtin_mul_overflow(state->count, state->count - (final->sample ? 1 : 0), &pairs))
+		return false;
+	if (squares <= sum)
+	{
+		*mantissa = *scale = 0;
+		return true;
+	}
+	return divide_sum(squares - sum, 2 * final->scale, pairs, mantissa, scale) &&
+		(!final->root || root_mantissa(*mantissa, *scale, mantissa));
+}
+
+/* The same by numeric's functions. */
 static Datum
-variance_numeric(const GpucolFinal *final, const GpucolAggState *state)
+variance_by_functions(const GpucolFinal *final, const GpucolAggState *state)
 {
 	Datum		n = NumericGetDatum(int64_to_numeric(state->count));
 	Datum		m = NumericGetDatum(int64_to_numeric(state->count -
@@ -240,6 +281,17 @@ variance_numeric(const GpucolFinal *final, const GpucolAggState *state)
 	numerator = DirectFunctionCall2(numeric_div, numerator,
 									DirectFunctionCall2(numeric_mul, n, m));
 	return final->root ? root_numeric(numerator) : numerator;
+}
+
+/* var_pop, var_samp, stddev_pop, stddev_samp over exact sums */
+static Datum
+variance_numeric(const GpucolFinal *final, const GpucolAggState *state)
+{
+	__int128	mantissa;
+	int			scale;
+
+	return variance_mantissa(final, state, &mantissa, &scale) ? gpucol_typemap_numeric(mantissa, scale) :
+		variance_by_functions(final, state);
 }
 
 /* The same over floats: squares is the sum of squared deviations. */

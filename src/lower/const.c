@@ -308,15 +308,23 @@ gpucol_lower_eval_needed(GpucolLower *l, Expr *expr, Datum *value, bool *isnull)
 	*isnull = known->isnull;
 }
 
-/* 10^n; n is at most 38 */
+/* 10^n, 1 of what is less than 0; n is at most 38 */
 __int128
 gpucol_lower_power10(int n)
 {
-	__int128	result = 1;
+	static const uint64 powers[] = {
+		1, UINT64CONST(10), UINT64CONST(100), UINT64CONST(1000), UINT64CONST(10000), UINT64CONST(100000),
+		UINT64CONST(1000000), UINT64CONST(10000000), UINT64CONST(100000000), UINT64CONST(1000000000),
+		UINT64CONST(10000000000), UINT64CONST(100000000000), UINT64CONST(1000000000000),
+		UINT64CONST(10000000000000), UINT64CONST(100000000000000), UINT64CONST(1000000000000000),
+		UINT64CONST(10000000000000000), UINT64CONST(100000000000000000), UINT64CONST(1000000000000000000),
+		UINT64CONST(10000000000000000000)
+	};
+	int			last = lengthof(powers) - 1;
 
-	while (n-- > 0)
-		result *= 10;
-	return result;
+	if (n <= 0)
+		return 1;
+	return n <= last ? (__int128) powers[n] : (__int128) powers[last] * (__int128) powers[n - last];
 }
 
 /* Mantissa, display scale and digits of a numeric that is an int128. */
