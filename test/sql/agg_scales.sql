@@ -71,6 +71,21 @@ END $$;
 SELECT type, count(*), count(*) FILTER (WHERE made(e, k, 'forbid', type) IS DISTINCT FROM made(e, k, 'allow', type)) AS other
 FROM constant, expression, unnest('{"",numeric,"numeric(18,3)","numeric(5,-3)"}'::text[]) type WHERE e = 'c * K' GROUP BY 1 ORDER BY 1;
 
+-- rows of different scales in a sum or difference with one that shows as many digits: an engine's key
+SELECT e, d, count(*) FROM (SELECT e, twin(replace(replace(q, '{}', e), 'K', '0.25')) AS d
+	FROM unnest('{"p - coalesce(c, 0)","p + CASE WHEN id % 2 = 0 THEN 1 ELSE 2.5 END","coalesce(c, 0) - p","c - coalesce(p, 0)","coalesce(c, 0) + coalesce(p, 0.0)","p - coalesce(c, 0) + q","(p - coalesce(c, 0)) * c","p - coalesce(h, 0.000)","p * coalesce(c, 0)","p - coalesce(c, NULL)"}'::text[]) e, shape) x
+	GROUP BY 1, 2 ORDER BY e COLLATE "C", d COLLATE "C";
+CREATE FUNCTION is_fed(query text) RETURNS bool LANGUAGE plpgsql AS $$
+DECLARE
+	line text;
+BEGIN
+	FOR line IN EXECUTE 'EXPLAIN (COSTS OFF) ' || query LOOP
+		IF line ~ 'fed by rows|Evaluated Once Per' THEN RETURN true; END IF;
+	END LOOP;
+	RETURN false;
+END $$;
+SELECT e, is_fed(format('SELECT %s, count(*) FROM num GROUP BY 1', e)) FROM unnest('{"p - coalesce(c, 0)","coalesce(c, 0) + p","c - coalesce(p, 0)"}'::text[]) e;
+
 -- rankings, recursion
 SELECT count(*), count(*) FILTER (WHERE twin_result(query, 'num', 'forbid') IS DISTINCT FROM twin_result(query, 'num', 'allow')) AS other
 FROM (SELECT replace(q, 'K', '''' || k || '''::numeric') AS query FROM constant, unnest('{"SELECT gpucol.u_topk(id, c * K, 0.5, 3) FROM num WHERE id > 30","SELECT gpucol.pt_k(c * K, p, 0.5, 3, 0.1) FROM num WHERE id > 30","WITH RECURSIVE r(i, v) AS (SELECT 1, K UNION ALL SELECT i + 1, v * K + i FROM r WHERE i < 3) SELECT i, v, sum(v) OVER () FROM r"}'::text[]) q) x;
