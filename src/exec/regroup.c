@@ -12,7 +12,8 @@
  *
  * With grouping sets each of the engine's groups is added to a group of every set: that
  * with its values of the set's keys, the others being NULL.  So the table is read once,
- * and the sets cost by groups, not by rows.
+ * and the sets cost by groups, not by rows.  Where the engine has all states, it is added to groups of those sets
+ * only that no other set has all keys of; the groups of the others are made of these (group_sets.c).
  *
  * Where the plan feeds its aggregates, the engine delivers rows instead of groups: each
  * finds its group in the same way, and the aggregates are fed it (exec/feed.c).
@@ -45,11 +46,14 @@
 #include "exec/result.h"
 #include "kernel/agg_state.h"
 #include "kernel/bytes_order.h"
+#include "plan/group_sets.h"
 #include "service/memory.h"
 
 /* What is remembered of PostgreSQL's expressions takes a share of the memory, and so much at most. */
 #define MOST_REMEMBERED		((Size) 32 * 1024 * 1024)
 #define REMEMBERED_SHARE	4
+/* Groups of a set that are joined at a time. */
+#define PIECE	8192
 
 /* An aggregate that the executor advances. */
 typedef struct HostAgg
@@ -80,9 +84,8 @@ struct GpucolRegroup
 	GpucolFeed *feed;			/* instead, of rows */
 	const GpucolAgg *aggs;		/* the program's */
 	int			nengine;		/* states of the engine */
-	uint32		nsets;
-	bool	   *left_out;		/* nkeys for each set: not one of its keys */
-	int32	   *functions;		/* for each set: results of GROUPING() */
+	GpucolSetOrder sets;
+	uint32		nlooked;		/* sets in which the engine's groups are looked for, the first ones */
 	uint32	   *key_hashes;		/* scratch: of the values of one group, */
 	bool	   *no_key;			/* and which of them are NULL in a set */
 
@@ -276,7 +279,7 @@ nulls_in_set(GpucolRegroup *r, uint32 set, const bool *isnull)
 	int			n = r->plan->nkeys;
 
 	for (int i = 0; i < n; i++)
-		r->no_key[i] = r->left_out[(Size) set * n + i] || isnull[i];
+		r->no_key[i] = r->sets.left_out[(Size) set * n + i] || isnull[i];
 	return r->no_key;
 }
 
@@ -337,48 +340,6 @@ init_host(GpucolRegroup *r, int i)
 		fmgr_info(final->compare, &host->compare);
 }
 
-/* The results of GROUPING() in a set: a bit for each argument that is not its key. */
-static void
-init_functions(GpucolRegroup *r, uint32 set)
-{
-	int			n = list_length(r->plan->sets.functions);
-	ListCell   *lc;
-
-	foreach(lc, r->plan->sets.functions)
-	{
-		int32	   *result = &r->functions[(Size) set * n + foreach_current_index(lc)];
-		ListCell   *key;
-
-		foreach(key, (List *) lfirst(lc))
-			*result = (int32) ((uint32) *result << 1 |
-							   r->left_out[(Size) set * r->plan->nkeys + lfirst_int(key)]);
-	}
-}
-
-/* The grouping sets; without any, one of all keys. */
-static void
-init_sets(GpucolRegroup *r)
-{
-	const GpucolGroupSets *sets = &r->plan->sets;
-	int			n = r->plan->nkeys;
-
-	r->nsets = Max(list_length(sets->sets), 1);
-	r->left_out = palloc0((Size) r->nsets * n + 1);
-	r->functions = palloc0(((Size) r->nsets * list_length(sets->functions) + 1) * sizeof(int32));
-	r->key_hashes = palloc0((n + 1) * sizeof(uint32));
-	r->no_key = palloc(n + 1);
-	if (sets->sets != NIL)
-		memset(r->left_out, true, (Size) r->nsets * n);
-	for (uint32 set = 0; sets->sets != NIL && set < r->nsets; set++)
-	{
-		ListCell   *lc;
-
-		foreach(lc, (List *) list_nth(sets->sets, set))
-			r->left_out[(Size) set * n + lfirst_int(lc)] = false;
-		init_functions(r, set);
-	}
-}
-
 static GpucolRegroup *
 create(GpucolExec *exec, const GpucolGroupPlan *plan)
 {
@@ -413,7 +374,10 @@ create(GpucolExec *exec, const GpucolGroupPlan *plan)
 		init_host(r, i);
 	if (plan->feeding)
 		r->feed = gpucol_feed_create(plan, &exec->node->ss.ps, exec->desc, r->econtext, r->most_remembered);
-	init_sets(r);
+	gpucol_group_sets_init(plan->sets.sets, plan->sets.functions, plan->nkeys, &r->sets);
+	r->nlooked = r->feed == NULL && plan->nhost == 0 ? r->sets.nroots : r->sets.nsets;
+	r->key_hashes = palloc0((plan->nkeys + 1) * sizeof(uint32));
+	r->no_key = palloc(plan->nkeys + 1);
 	gpucol_meter_open(&r->meter, r->context, gpucol_memory_open(0, gpucol_run_budget(exec)));
 	return r;
 }
@@ -558,7 +522,7 @@ join_group(GpucolRegroup *r, const GpucolKeyColumn *keys, const GpucolKeyColumn 
 		return true;
 	if (!find_keys(r, keys, base, row, &k))
 		return true;
-	for (uint32 set = 0; set < r->nsets; set++)
+	for (uint32 set = 0; set < r->nlooked; set++)
 	{
 		if (!add_states(r, group_of(r, set, &k), from))
 			return false;
@@ -590,8 +554,8 @@ find_plain(GpucolRegroup *r, const GpucolKeyColumn *keys, const GpucolResult *re
 	{
 		uint32		n = Min(result->nrows - first, GPUCOL_GROUPS_AHEAD);
 
-		gpucol_group_table_find_rows(&r->table, keys, r->left_out, r->nsets, first, n, r->found);
-		for (uint32 i = 0; i < r->nsets * n; i++)
+		gpucol_group_table_find_rows(&r->table, keys, r->sets.left_out, r->nlooked, first, n, r->found);
+		for (uint32 i = 0; i < r->nlooked * n; i++)
 		{
 			uint32		row = first + i % n;
 
@@ -637,7 +601,7 @@ find_each(GpucolRegroup *r, const GpucolKeyColumn *keys, const GpucolKeyColumn *
 			if (!ok)
 				continue;
 		}
-		for (uint32 set = 0; set < r->nsets; set++)
+		for (uint32 set = 0; set < r->sets.nsets; set++)
 			groups[(Size) set * nrows + row] = group_of(r, set, &k);
 	}
 }
@@ -647,10 +611,10 @@ static bool
 feed_batch(GpucolRegroup *r, const GpucolKeyColumn *keys, const GpucolKeyColumn *base, const GpucolResult *result)
 {
 	uint32		nrows = result->nrows;
-	uint32	   *groups = palloc((Size) r->nsets * Max(nrows, 1) * sizeof(uint32));
+	uint32	   *groups = palloc((Size) r->sets.nsets * Max(nrows, 1) * sizeof(uint32));
 	RowBatch	batch = {r, base};
 	bool	   *pass = r->plan->tests != NIL || r->table.wanted > 0 ? palloc(Max(nrows, 1)) : NULL;
-	GpucolFeedRows rows = {result, store_row, &batch, groups, r->nsets, 0, pass};
+	GpucolFeedRows rows = {result, store_row, &batch, groups, r->sets.nsets, 0, pass};
 	MemoryContext old = MemoryContextSwitchTo(r->context);
 
 	if (pass != NULL)
@@ -659,7 +623,7 @@ feed_batch(GpucolRegroup *r, const GpucolKeyColumn *keys, const GpucolKeyColumn 
 		find_plain(r, keys, result, groups);
 	else
 		find_each(r, keys, base, nrows, groups, pass);
-	for (Size i = 0; i < (Size) r->nsets * nrows && r->table.wanted > 0; i++)
+	for (Size i = 0; i < (Size) r->sets.nsets * nrows && r->table.wanted > 0; i++)
 	{
 		if (pass[i % nrows] && groups[i] == GPUCOL_NO_GROUP)
 			pass[i % nrows] = false;
@@ -700,7 +664,7 @@ join_batch(GpucolRegroup *r, const GpucolResult *result, MemoryContext batch)
 static Size
 room_for(const GpucolRegroup *r, uint32 nrows)
 {
-	uint64		n = (uint64) nrows * r->nsets;
+	uint64		n = (uint64) nrows * r->nlooked;
 	Size		beside = 0;
 	Size		distinct = 0;
 
@@ -726,6 +690,67 @@ open_program(GpucolRegroup *r)
 	r->table.nstates = r->nengine + r->plan->nhost;
 }
 
+/* Is there room for joining so many groups more?  If not, the node must fall back. */
+static bool
+has_room(GpucolRegroup *r, uint32 nrows)
+{
+	CHECK_FOR_INTERRUPTS();
+	if (gpucol_meter_fits(&r->meter, room_for(r, nrows)))
+		return true;
+	r->exec->fallback = "groups need more memory than gpucol.memory_limit allows";
+	return false;
+}
+
+/* Note whether sums were within int128; if not, the node must fall back. */
+static bool
+added(GpucolRegroup *r, bool ok)
+{
+	if (!ok)
+		r->exec->fallback = "a sum of more than 38 digits";
+	return ok;
+}
+
+/* Join a group to its group in a set that has some of its keys; false beyond int128. */
+static bool
+join_parent(GpucolRegroup *r, uint32 set, uint32 parent, KeyValues *k)
+{
+	int			n = r->plan->nkeys;
+	uint32		group;
+
+	memcpy(k->values, &r->table.keys[(Size) parent * n], n * sizeof(Datum));
+	memcpy(k->isnull, &r->table.isnull[(Size) parent * n], n);
+	for (int i = 0; i < n; i++)
+	{
+		if (!k->isnull[i] && !r->sets.left_out[(Size) set * n + i])
+			r->key_hashes[i] = gpucol_domain_hash(&r->table.domains[i], k->values[i]);
+	}
+	group = group_of(r, set, k);
+	return add_states(r, group, &r->table.states[(Size) parent * r->table.nstates]);
+}
+
+/* Make the groups of a set of those of its parent; false where the node must fall back. */
+static bool
+join_set(GpucolRegroup *r, uint32 set)
+{
+	uint32		ngroups = r->table.items.nitems;
+	uint32		joined = 0;
+	KeyValues	k;
+	bool		ok = true;
+
+	k.values = palloc((r->plan->nkeys + 1) * sizeof(Datum));
+	k.isnull = palloc(r->plan->nkeys + 1);
+	for (uint32 group = 0; group < ngroups && ok; group++)
+	{
+		if (r->table.sets[group] != (uint32) r->sets.parents[set])
+			continue;
+		ok = (joined++ % PIECE != 0 || has_room(r, Min(ngroups - group, PIECE))) &&
+			added(r, join_parent(r, set, group, &k));
+	}
+	pfree(k.values);
+	pfree(k.isnull);
+	return ok;
+}
+
 /* Join all of the engine's groups; false where the node must fall back. */
 static bool
 join_all(GpucolRegroup *r, GpucolStatus status, GpucolResult *result)
@@ -735,17 +760,13 @@ join_all(GpucolRegroup *r, GpucolStatus status, GpucolResult *result)
 
 	for (; status == GPUCOL_OK; status = gpucol_run_next(r->exec, result))
 	{
-		CHECK_FOR_INTERRUPTS();
-		if (!gpucol_meter_fits(&r->meter, room_for(r, result->nrows)))
-		{
-			r->exec->fallback = "groups need more memory than gpucol.memory_limit allows";
+		if (!has_room(r, result->nrows) || !added(r, join_batch(r, result, batch)))
 			return false;
-		}
-		if (!join_batch(r, result, batch))
-		{
-			r->exec->fallback = "a sum of more than 38 digits";
+	}
+	for (uint32 set = r->nlooked; set < r->sets.nsets && status == GPUCOL_END; set++)
+	{
+		if (!join_set(r, set))
 			return false;
-		}
 	}
 	if (r->feed != NULL && !gpucol_meter_fits(&r->meter, gpucol_feed_finish_room(r->feed)))
 	{
@@ -764,9 +785,9 @@ add_empty_groups(GpucolRegroup *r)
 	if (r->table.items.nitems > 0)
 		return;
 	memset(r->no_key, true, n);
-	for (uint32 set = 0; set < r->nsets; set++)
+	for (uint32 set = 0; set < r->sets.nsets; set++)
 	{
-		if (memchr(r->left_out + (Size) set * n, false, n) == NULL)
+		if (memchr(r->sets.left_out + (Size) set * n, false, n) == NULL)
 			find_group(r, set, gpucol_group_table_hash(&r->table, set, r->key_hashes, r->no_key), NULL, r->no_key);
 	}
 }
@@ -784,7 +805,7 @@ gpucol_regroup_run(GpucolExec *exec, const GpucolGroupPlan *plan, uint32 wanted)
 	r->table.wanted = r->feed != NULL ? wanted : 0;
 	open_program(r);
 	if (is_plain(r))
-		r->found = palloc((Size) r->nsets * GPUCOL_GROUPS_AHEAD * sizeof(uint32));
+		r->found = palloc((Size) r->sets.nsets * GPUCOL_GROUPS_AHEAD * sizeof(uint32));
 	if (!join_all(r, status, &result))
 		return NULL;
 	add_empty_groups(r);
@@ -836,7 +857,7 @@ gpucol_regroup_next(GpucolRegroup *r, Datum *values, bool *isnull)
 		values[nkeys + i] = result_datum(r, i, group, &isnull[nkeys + i]);
 	for (int i = 0; i < nfunctions; i++)
 	{
-		values[first + i] = Int32GetDatum(r->functions[(Size) r->table.sets[group] * nfunctions + i]);
+		values[first + i] = Int32GetDatum(r->sets.functions[(Size) r->table.sets[group] * nfunctions + i]);
 		isnull[first + i] = false;
 	}
 	return true;

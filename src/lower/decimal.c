@@ -61,6 +61,21 @@ find_column(GpucolLower *l, Expr *expr, Mantissa *m, int *number)
 	return true;
 }
 
+/* Is a decimal shown with so many digits in each row that another's are not more? */
+static bool
+shows_most(const GpucolValue *v, const GpucolValue *other)
+{
+	return v->scale_reg == GPUCOL_NO_REG && v->scale >= other->scale;
+}
+
+bool
+gpucol_lower_scale_is_fixed(GpucolOpcode op, const GpucolValue *a, const GpucolValue *b)
+{
+	if (a->scale_reg == GPUCOL_NO_REG && b->scale_reg == GPUCOL_NO_REG)
+		return true;
+	return (op == GPUCOL_OP_ADD_D || op == GPUCOL_OP_SUB_D) && (shows_most(a, b) || shows_most(b, a));
+}
+
 /* The quotient of mantissas and a power of ten. */
 static uint16
 drop_digits(GpucolLower *l, uint16 reg, int digits, Rounding rounding)

@@ -226,22 +226,6 @@ is_comparison(GpucolOpcode op)
 	return gpucol_opcode_class(op, 0) == GPUCOL_CLASS_B;
 }
 
-/* Is a decimal shown with so many digits in each row that another's are not more? */
-static bool
-shows_most(const GpucolValue *v, const GpucolValue *other)
-{
-	return v->scale_reg == GPUCOL_NO_REG && v->scale >= other->scale;
-}
-
-/* Does each row of a result have the display scale that lower_decimal() finds? */
-static bool
-scale_is_fixed(GpucolOpcode op, const GpucolValue *a, const GpucolValue *b)
-{
-	if (a->scale_reg == GPUCOL_NO_REG && b->scale_reg == GPUCOL_NO_REG)
-		return true;
-	return (op == GPUCOL_OP_ADD_D || op == GPUCOL_OP_SUB_D) && (shows_most(a, b) || shows_most(b, a));
-}
-
 /* Decimal functions: operands, digits and scale of the result. */
 static bool
 lower_decimal(GpucolLower *l, GpucolOpcode op, int aux, int nargs, GpucolValue *args,
@@ -265,7 +249,7 @@ lower_decimal(GpucolLower *l, GpucolOpcode op, int aux, int nargs, GpucolValue *
 		out->reg = EMIT1(l, op, args[0].reg, 0);
 		return true;
 	}
-	if (!scale_is_fixed(op, &args[0], &args[1]))
+	if (!gpucol_lower_scale_is_fixed(op, &args[0], &args[1]))
 		return gpucol_lower_packed(l, op, aux, args, out);
 	if (op == GPUCOL_OP_MUL_D)
 	{

@@ -325,7 +325,13 @@ extern bool gpucol_lower_seldom(GpucolLower *l, const SubPlan *subplan, GpucolVa
 /* ... a date as a timestamp that compares with others as the date does */
 extern uint16 gpucol_lower_date_as_stamp(GpucolLower *l, uint16 date);
 
-/* lower/decimal.c: functions of columns of numeric(p,s) */
+/*
+ * lower/decimal.c: does an operation give each row the display scale that follows from its operands' greatest ones?  A
+ * sum does where one of these is shown with so many digits in each row that the other's are not more.
+ */
+extern bool gpucol_lower_scale_is_fixed(GpucolOpcode op, const GpucolValue *a, const GpucolValue *b);
+
+/* Functions of columns of numeric(p,s). */
 extern bool gpucol_lower_decimal(GpucolLower *l, Oid funcid, List *args,
 								 bool *matched, GpucolValue *out);
 

@@ -377,19 +377,6 @@ found_rows(GpucolGrouping *g, RelOptInfo *rel)
 																			 JOIN_INNER, NULL)));
 }
 
-/* Combinations of the values that each key has, as statistics or the key allow. */
-static double
-combinations(GpucolGrouping *g, double rows)
-{
-	double		n = 1;
-	ListCell   *lc;
-
-	foreach(lc, g->keys)
-		n *= Min(estimate_num_groups(g->root, list_make1(lfirst(lc)), rows, NULL, NULL),
-				 gpucol_key_values(g->root, list_make1(lfirst(lc)), rows));
-	return n;
-}
-
 /*
  * Groups that the engine delivers where the executor joins them, once for each
  * grouping set; 0 where it does not.  *share is that of the rows.
@@ -411,7 +398,7 @@ joined_groups(GpucolGrouping *g, RelOptInfo *rel, double *share)
 	g->rel->rows = left;
 	if (g->sets.sets == NIL)
 		return groups;
-	return list_length(g->sets.sets) * Min(groups, combinations(g, rows));
+	return gpucol_grouping_joined_sets(g, groups, rows);
 }
 
 /*
@@ -504,7 +491,7 @@ static double
 final_groups(GpucolGrouping *g, double estimated)
 {
 	if (g->grouping_sets != NIL)
-		return Min(estimated, list_length(g->grouping_sets) * combinations(g, g->rel->rows));
+		return Min(estimated, list_length(g->grouping_sets) * gpucol_grouping_combinations(g, g->rel->rows, NULL));
 	if (g->group_clause == NIL)
 		return estimated;
 	return Min(estimated,

@@ -55,6 +55,12 @@ extern Path *gpucol_grouping_path(GpucolGrouping *g, RelOptInfo *output_rel, Pat
 extern bool gpucol_grouping_check_sets(GpucolGrouping *g);
 extern void gpucol_grouping_collect_sets(GpucolGrouping *g);
 
+/* Combinations of the values that each key has, but for those left out, as statistics or the key allow. */
+extern double gpucol_grouping_combinations(const GpucolGrouping *g, double rows, const bool *left_out);
+
+/* Groups that the executor joins where the engine delivers so many of so many rows: those and parents' of sets. */
+extern double gpucol_grouping_joined_sets(const GpucolGrouping *g, double groups, double rows);
+
 /* A path with an aggregation for each grouping set where that costs less than `whole`, else this. */
 extern Path *gpucol_grouping_by_sets(GpucolGrouping *g, RelOptInfo *output_rel, Path *whole);
 

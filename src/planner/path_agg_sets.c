@@ -25,11 +25,47 @@
 #include "utils/selfuncs.h"
 
 #include "compat.h"
+#include "plan/group_sets.h"
 #include "plan/reason.h"
+#include "planner/key_values.h"
 #include "planner/path_agg_grouping.h"
 
 /* More sets than that are those of one aggregation. */
 #define MOST_SETS	16
+
+double
+gpucol_grouping_combinations(const GpucolGrouping *g, double rows, const bool *left_out)
+{
+	double		n = 1;
+	ListCell   *lc;
+
+	foreach(lc, g->keys)
+	{
+		if (left_out == NULL || !left_out[foreach_current_index(lc)])
+			n *= Min(estimate_num_groups(g->root, list_make1(lfirst(lc)), rows, NULL, NULL),
+					 gpucol_key_values(g->root, list_make1(lfirst(lc)), rows));
+	}
+	return n;
+}
+
+double
+gpucol_grouping_joined_sets(const GpucolGrouping *g, double groups, double rows)
+{
+	int			nkeys = list_length(g->keys);
+	GpucolSetOrder order;
+	double		joined = 0;
+
+	groups = Min(groups, gpucol_grouping_combinations(g, rows, NULL));
+	gpucol_group_sets_init(g->sets.sets, NIL, nkeys, &order);
+	for (uint32 set = 0; set < order.nsets; set++)
+	{
+		int			parent = g->plan.nhost > 0 ? GPUCOL_GROUP_SETS_ROOT : order.parents[set];
+
+		joined += parent == GPUCOL_GROUP_SETS_ROOT ? groups :
+			Min(groups, gpucol_grouping_combinations(g, rows, order.left_out + (Size) parent * nkeys));
+	}
+	return joined;
+}
 
 bool
 gpucol_grouping_decline(GpucolGrouping *g, const char *reason)

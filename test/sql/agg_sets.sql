@@ -159,5 +159,23 @@ EXECUTE few (2000, 'ttt');
 SELECT count(*) FROM (SELECT t, u, count(*) FROM many GROUP BY GROUPING SETS ((t), (u)) LIMIT 6000) x;
 SELECT count(*) FROM (SELECT t, mode() WITHIN GROUP (ORDER BY k) FROM many GROUP BY t LIMIT 3000) x;
 
+-- groups of sets that are made of those of finer ones: any sets, with NULL as a value, sums at the bound, texts
+CREATE TABLE fine (a int, b int, c text, d numeric(6,2), e int, big numeric, f float8) USING gpucol;
+INSERT INTO fine SELECT i, NULLIF(i / 2, 7), CASE WHEN i % 41 > 0 THEN 'class ' || i / 40 END, i / 100, i % 3, CASE WHEN i < 3 THEN 9e37 ELSE i END, i / 8.0 FROM generate_series(1, 8000) i;
+DELETE FROM fine WHERE a % 211 = 3;
+CREATE TABLE side (e int, name text) USING gpucol;
+INSERT INTO side VALUES (0, 'zero'), (1, 'one'), (2, 'two');
+INSERT INTO fine VALUES (NULL, NULL, NULL, NULL, NULL, NULL, NULL), (9000, 4500, 'late', 90, 1, 1, 1);
+SELECT d FROM unnest(ARRAY['ROLLUP (e, d, c, b, a)', 'CUBE (c, d, e)', 'ROLLUP (e, d), CUBE (c, e)', 'GROUPING SETS ((a), (b), (c, d), (d, c), (d), (), ())', 'GROUPING SETS ((a, b), (b, c), (b), (c), (e))',
+	'ROLLUP ((e, d), (c, b))', 'GROUPING SETS ((e, d), ROLLUP (d, c), ())', 'GROUPING SETS ((e, e), (e), ())', 'a, ROLLUP (b, c)']) sets,
+	unnest(ARRAY['count(*), sum(b), min(c), max(d), avg(d)', 'count(f), sum(f), min(c COLLATE "C"), stddev(b), bool_or(e = 1)', 'count(DISTINCT e), sum(d)', 'max(big), string_agg(c, '','' ORDER BY c, a)']) aggs,
+	unnest(ARRAY['', ' HAVING count(*) > 3 AND sum(b) * 2 > 50']) rest,
+	differ(format('SELECT %1$s, grouping(%1$s), %2$s FROM fine GROUP BY %3$s%4$s', CASE sets WHEN 'GROUPING SETS ((e, e), (e), ())' THEN 'e' WHEN 'CUBE (c, d, e)' THEN 'c, d, e' WHEN 'ROLLUP (e, d), CUBE (c, e)' THEN 'c, d, e'
+		WHEN 'ROLLUP ((e, d), (c, b))' THEN 'b, c, d, e' WHEN 'GROUPING SETS ((e, d), ROLLUP (d, c), ())' THEN 'c, d, e' WHEN 'a, ROLLUP (b, c)' THEN 'a, b, c'
+		WHEN 'GROUPING SETS ((a, b), (b, c), (b), (c), (e))' THEN 'a, b, c, e' WHEN 'GROUPING SETS ((a), (b), (c, d), (d, c), (d), (), ())' THEN 'a, b, c, d' ELSE 'a, b, c, d, e' END, aggs, sets, rest)) d WHERE d IS NOT NULL;
+SELECT d FROM differ('SELECT e, d, c, sum(big) FROM fine GROUP BY ROLLUP (e, d, c)') d WHERE d IS NOT NULL;
+SELECT d FROM unnest('{"ROLLUP (name, d, c, b)","CUBE (name, d, c, b)","GROUPING SETS ((name, b), (d, c), (c), (name), ())"}'::text[]) sets,
+	differ(format('SELECT name, d, c, b, count(*), sum(a), min(c), grouping(name, d, c, b) FROM fine JOIN side USING (e) GROUP BY %s', sets)) d WHERE d IS NOT NULL;
+
 SET client_min_messages = error;
 DROP SCHEMA agg_sets CASCADE;
