@@ -11,6 +11,7 @@ use strict;
 use warnings;
 use FindBin;
 use lib $FindBin::Bin;
+use Arrays;
 use Gpucol;
 use PostgreSQL::Test::Utils;
 use Test::More;
@@ -80,91 +81,9 @@ DELETE FROM t_heap WHERE id % 50 = 1;
 ANALYZE t_heap, t_packed;
 SQL
 
-# Columns, a constant element or NULL, a column of the table with such values.
-my @COLUMNS = (
-	[ 's', sub { pick(0, 3, -2, 7) . '::int2' }, 'x' ], [ 'i', sub { pick(0, 3, 17, 1003, -1) }, 'x' ], [ 'few', sub { pick(0, 3, 7, 9) }, 'x' ],
-	[ 'b', sub { pick("'3'", "'5000000017'", "'2147483647'", "'-9223372036854775808'") . '::int8' }, 'y' ],
-	[ 'f', sub { pick('0', '0.5', "'NaN'", "'-Infinity'", '4') . '::float8' }, 'z' ], [ 'r', sub { pick('0', '0.5', "'NaN'", '-0.0') . '::float4' }, 'z::float4' ],
-	[ 't', sub { pick("''", "'t1'", "'é2'", "'w9'", "'c4ca4238a0b923820dcc509a6f75849b'", "'xxx'") . '::text' }, 'w' ],
-	[ 'v', sub { pick("'v1'", "'v2'", "'t'") . '::varchar(9)' }, 'w' ],
-	[ 'd', sub { pick("'2024-01-03'", "'infinity'") . '::date' }, 'day' ], [ 'ts', sub { pick("'2024-01-03'", "'-infinity'") . '::timestamp' }, undef ]);
-
-sub number { return $_[0] =~ /^[sibrf]|few/; }
-
-sub list
-{
-	my ($element, $column) = @_;
-	my $type = { s => 'int2', i => 'int4', few => 'int4', b => 'int8', f => 'float8', r => 'float4', t => 'text', v => 'varchar', d => 'date', ts => 'timestamp' }->{$column};
-
-	return "'{}'::${type}[]" if rand() < 0.1;
-	return 'ARRAY[' . join(', ', map { rand() < 0.1 ? 'NULL' : $element->() } 1 .. between(1, 3)) . "]::${type}[]";
-}
-
-sub size
-{
-	my ($column) = @_;
-
-	return pick("cardinality($column)", "array_length($column, 1)", "array_length($column, 2)", "array_upper($column, 1)", "array_lower($column, 1)",
-		"array_ndims($column)");
-}
-
-# A condition on one column of arrays.
-sub condition
-{
-	my ($column, $element) = @{ pick(@COLUMNS) };
-	my $text = $column =~ /^[tv]$/;
-	my $op = $text ? pick('=', '<>') : pick('=', '<>', '<', '<=', '>', '>=');
-	my $x = $element->();
-
-	return size($column) . ' ' . pick('=', '<>', '<', '<=', '>', '>=') . ' ' . between(-1, 5) if rand() < 0.2;
-	return "$column " . pick('@>', '&&', '<@') . ' ' . list($element, $column) if rand() < 0.35;
-	return list($element, $column) . ' ' . pick('@>', '&&', '<@') . " $column" if rand() < 0.1;
-	return "$x $op " . pick('ANY', 'ALL') . " ($column)" if rand() < 0.5;
-	return $column . '[' . between(-1, 3) . "] $op $x" if rand() < 0.6;
-	return 't[' . between(1, 4) . '] ' . pick("LIKE 'é%'", "LIKE '%x%'", "~ '^w[0-9]5'", 'IS NULL', 'IS NOT NULL', "IN ('t1', 'T1')", "= 't2'", "> 't'") if $text;
-	return "$column IS NULL OR " . size($column) . ' > 2';
-}
-
-# A condition that compares elements with a column.
-sub column_condition
-{
-	my ($column, undef, $value) = @{ pick(grep { defined $_->[2] } @COLUMNS) };
-
-	return "$value = ANY ($column)" if rand() < 0.4;
-	return "$value <> ALL ($column)" if rand() < 0.4;
-	return 'i[x] > 2' if rand() < 0.5;
-	return 'i[1] = few[1]';
-}
-
-sub conditions { return join(pick(' AND ', ' AND ', ' OR '), map { rand() < 0.15 ? 'NOT coalesce(' . condition() . ', false)' : condition() } 1 .. between(1, 2)); }
-
-sub argument
-{
-	my ($column) = @{ pick(grep { number($_->[0]) } @COLUMNS) };
-
-	return pick('sum', 'min', 'max', 'count') . '(' . size(pick(@COLUMNS)->[0]) . ')' if rand() < 0.3;
-	return pick('sum', 'avg') . '(n[' . between(1, 2) . '])' if rand() < 0.15;
-	return pick('min', 'max', 'count') . "(${column}[" . between(0, 4) . '])' if rand() < 0.4;
-	return 'sum((' . pick('s', 'i', 'few') . '[' . between(1, 2) . ']) * 2)' if rand() < 0.3;
-	return 'sum(array_position(' . pick('s, 3::int2', 'few, 7', 'few, x', 'r, z::float4', 't, w', 'v, w::varchar', 'i, 3') . '))' if rand() < 0.4;
-	return 'count(*) FILTER (WHERE ' . pick(column_condition(), condition()) . ')' if rand() < 0.6;
-	return "count(DISTINCT t[" . between(1, 3) . '])';
-}
-
-sub statement
-{
-	my @keys = @{ pick([], [], ['few[1]'], ['t[1]'], ['cardinality(t)'], ['x', 's[1]'], ['v[1]'], ['d[1]'], ['array_position(few, 7)'], ['array_length(i, 1)']) };
-	my $where = rand() < 0.7 ? ' WHERE ' . (rand() < 0.25 ? column_condition() : conditions()) : '';
-	my $column = 0;
-
-	return 'SELECT id, ' . pick('x', 'i', 't', 'few[1]') . " AS c FROM t_both" . $where if rand() < 0.3;
-	my @list = map { "$_ AS c" . ++$column } @keys, 'count(*)', map { argument() } 1 .. between(1, 3);
-	return 'SELECT ' . join(', ', @list) . " FROM t_both" . $where . (@keys ? ' GROUP BY ' . join(', ', @keys) : '');
-}
-
 is($node->safe_psql('postgres', q{SELECT count(DISTINCT column_name) FILTER (WHERE coding = 'lengths and elements') > 5 AND bool_or(coding = 'lengths and dictionary') AND bool_or(coding ~ 'raw') FROM gpucol.columns('t_packed')}), 't', 'arrays are packed in each way');
 my ($pushed, $refused, @others) = (0, 0);
-my ($steps, $wrong) = compare_queries($node, steps => 250, query => \&statement, count => sub {
+my ($steps, $wrong) = compare_queries($node, steps => 250, query => \&array_statement, count => sub {
 	my ($query, $ours, $error) = @_;
 
 	$pushed += $ours eq 't';
