@@ -103,7 +103,7 @@ sub element
 	my ($column) = @_;
 	my $range = pick(3, 40, 5000, 2000000000);
 	my $n = "hashint4(i * @{[ pick(1, 7, 31) ]} + k * 131) % $range";
-	my %of = (s => "(($n) % 32767)::int2", few => "abs($n) % 5", b => pick("($n)::int8", "($n)::int8 * 4294967296", "CASE ($n) % 9 WHEN 0 THEN '-9223372036854775808' WHEN 1 THEN '9223372036854775807' ELSE $n END::int8"),
+	my %of = (s => "(($n) % 32767)::int2", few => "abs($n) % 5", b => pick("($n)::int8", "($n)::int8 * 4294967296", "CASE ($n) % 9 WHEN 0 THEN '-9223372036854775808'::int8 WHEN 1 THEN '9223372036854775807' ELSE $n END::int8"),
 		i => pick($n, "CASE WHEN ($n) % 11 = 0 THEN '2147483647' ELSE $n END::int4"),
 		r => "CASE ($n) % 13 WHEN 0 THEN 'NaN' WHEN 1 THEN '-0' ELSE ($n) / 8.0 END::float4", f => "CASE ($n) % 13 WHEN 0 THEN 'NaN' WHEN 1 THEN '-0' WHEN 2 THEN '-Infinity' ELSE ($n) / @{[ pick('8.0', '3.0') ]} END::float8",
 		t => pick("'t' || $n", "repeat('é', abs($n) % 20)", "CASE ($n) % 5 WHEN 0 THEN '' WHEN 1 THEN md5((($n) / 7)::text) ELSE 'w' || abs($n) % 9 END"),
