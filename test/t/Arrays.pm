@@ -88,7 +88,7 @@ sub argument
 # A statement over t_both: rows that conditions take, or groups.
 sub array_statement
 {
-	my @keys = @{ pick([], [], ['few[1]'], ['t[1]'], ['cardinality(t)'], ['x', 's[1]'], ['v[1]'], ['d[1]'], ['array_position(few, 7)'], ['array_length(i, 1)']) };
+	my @keys = @{ pick([], [], ['few[1]'], ['t[1]'], ['cardinality(t)'], ['x', 's[1]'], ['v[1]'], ['d[1]'], ['array_position(few, 7)'], ['array_length(i, 1)'], ['t'], ['i'], ['v', 'x'], ['n']) };
 	my $where = rand() < 0.7 ? ' WHERE ' . (rand() < 0.25 ? column_condition() : conditions()) : '';
 	my $column = 0;
 

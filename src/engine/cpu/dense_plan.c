@@ -85,8 +85,8 @@ plan_key(const GpucolRun *run, uint16_t reg, GpucolDenseKey *key)
 	key->step = step_of(desc);
 	if (desc->flags & GPUCOL_CHUNK_ALL_NULL)
 		range = 0;
-	else if (key->cls == GPUCOL_CLASS_F || desc->width > 32)
-		return false;
+	else if (key->cls == GPUCOL_CLASS_F || desc->width > 32 || gpucol_cpu_stream_is_raw(key->column))
+		return false;			/* a dictionary of elements is none of arrays */
 	else if (desc->ndict > 0)
 	{
 		key->coded = true;
