@@ -73,6 +73,7 @@ sub round
 		my $said = $said[$i];
 
 		next if defined $said && $said eq "same\n";
+		next if ($said // '') =~ /0A000/ && $queries[$i] =~ /array_position/;	# for which rows it is called is left open
 		next if ++$wrong > 3;
 		finding("round $seed, statement $i differs", "$settings[$i]\n$queries[$i]\n\n" . ($said // 'nothing: ' . substr $output, -2000));
 		last if !defined $said;

@@ -162,7 +162,7 @@ sub array_change
 {
 	my $divisor = pick(2, 7, 50, 400);
 	my $change = pick("DELETE FROM t_both WHERE id % $divisor = 1", "INSERT INTO t_both SELECT * FROM t_both WHERE id % $divisor = 1 AND id < 3000", 'INSERT INTO t_both ' . array_rows(5000, 5000 + between(0, 30), rand() < 0.5),
-		"UPDATE t_both SET i = i || ARRAY[x, NULL], few = few[2:], t = array_append(t, w) WHERE id % $divisor = 2", "UPDATE t_both SET b = NULL, n = '{}', d = ARRAY[day] WHERE id % $divisor = 3", 'MERGE', 'VACUUM');
+		"UPDATE t_both SET i = i || ARRAY[x, NULL], few = few[2:], t = array_append(t, w) WHERE id % $divisor = 2 AND coalesce(array_ndims(i), 1) = 1 AND coalesce(array_ndims(t), 1) = 1", "UPDATE t_both SET b = NULL, n = '{}', d = ARRAY[day] WHERE id % $divisor = 3", 'MERGE', 'VACUUM');
 
 	return "SELECT gpucol.merge('t_packed') IS NULL AND false;\n" if $change eq 'MERGE';
 	return "VACUUM t_packed;\n" if $change eq 'VACUUM';
