@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * set_function.h
- *	  Functions that make several rows of one: the elements of an array, the fields of a text.
+ *	  Functions that make several rows of one: the elements of an array or their subscripts, the fields of a text.
  *
  * Fields lie between separators: a constant, or single ASCII characters of a set, of which several
  * in a row may be one.  Elements and fields stay where the value is.
@@ -32,7 +32,7 @@ typedef struct GpucolSetFunction
 	uint8_t		beyond;			/* SET: bytes beyond ASCII are in it */
 	uint8_t		ascii;			/* texts with other characters are UNSUPPORTED */
 	uint8_t		keeps_empty;	/* the empty text has one field, else none */
-	uint8_t		unused;
+	uint8_t		subscripts;		/* of the array's first dimension, instead of its elements */
 	char		separator[GPUCOL_SET_SEPARATOR];
 	uint64_t	set[2];			/* bits of ASCII characters */
 } GpucolSetFunction;
@@ -58,6 +58,8 @@ gpucol_set_begin(const GpucolSetFunction *function, GpucolBytes value, GpucolSet
 		if (!gpucol_array_open(value, &cursor->array))
 			return GPUCOL_CORRUPT;
 		cursor->place = gpucol_array_begin(&cursor->array);
+		if (function->subscripts && cursor->array.ndim > 0)
+			cursor->array.nitems = (uint32_t) gpucol_array_dimension(&cursor->array, 0);
 		return GPUCOL_OK;
 	}
 	for (size_t i = 0; i < value.len && function->ascii; i++)
@@ -105,13 +107,26 @@ gpucol_set_separator(const GpucolSetFunction *function, const char *at, const ch
 	return at;
 }
 
-/* The next element or field; false behind the last one. */
+/* What comes before the first subscript of an array that was begun with. */
+static inline int64_t
+gpucol_set_before(const GpucolSetFunction *function, const GpucolSetCursor *cursor)
+{
+	return function->subscripts && cursor->array.ndim > 0 ? (int64_t) gpucol_array_lower(&cursor->array, 0) - 1 : 0;
+}
+
+/* The next element or field, of a subscript nothing; false behind the last one. */
 static inline bool
 gpucol_set_next(const GpucolSetFunction *function, GpucolSetCursor *cursor, GpucolBytes *item, bool *isnull)
 {
 	const char *found;
 	const char *behind = NULL;
 
+	if (function->subscripts)
+	{
+		*isnull = false;
+		*item = (GpucolBytes) {"", 0};
+		return cursor->place.number++ < cursor->array.nitems;
+	}
 	if (!function->fields)
 		return gpucol_array_next(&cursor->array, function->width, &cursor->place, item, isnull);
 	if (cursor->at == NULL)
@@ -134,7 +149,7 @@ gpucol_set_run(const GpucolSetFunction *function, GpucolSetCursor *cursor, uint3
 	uint32_t	width = (uint32_t) function->width;
 	uint32_t	n;
 
-	if (function->fields || function->width == GPUCOL_ARRAY_VARYING || array->present != NULL ||
+	if (function->fields || function->subscripts || function->width == GPUCOL_ARRAY_VARYING || array->present != NULL ||
 		cursor->place.number >= array->nitems || cursor->place.offset >= array->end)
 		return 0;
 	n = array->nitems - cursor->place.number;

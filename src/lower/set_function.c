@@ -2,7 +2,7 @@
  *
  * set_function.c
  *	  Set-returning functions whose rows engines make (kernel/set_function.h): unnest() of a column
- *	  of arrays, string_to_table() and regexp_split_to_table() of a text, and the same as unnest() of
+ *	  of arrays, generate_subscripts() of its first dimension, string_to_table() and regexp_split_to_table() of a text, and the same as unnest() of
  *	  string_to_array() and regexp_split_to_array().
  *
  * Separators are constants: of string_to_table() up to 16 bytes, of regexp_split_to_table() plain
@@ -67,6 +67,16 @@ read_separator(GpucolLower *l, const FuncExpr *expr, GpucolSetFunction *function
 	return true;
 }
 
+/* Is it generate_subscripts() of the first dimension of an array? */
+static bool
+is_subscripts(const FuncExpr *expr)
+{
+	const Const *dimension = expr->funcid == F_GENERATE_SUBSCRIPTS_ANYARRAY_INT4 ? lsecond(expr->args) : NULL;
+
+	return dimension != NULL && IsA(dimension, Const) && !dimension->constisnull &&
+		DatumGetInt32(dimension->constvalue) == 1 && gpucol_lower_is_array(exprType(linitial(expr->args)));
+}
+
 /* Describe a function. */
 static bool
 read_function(GpucolLower *l, const FuncExpr *expr, GpucolSetFunction *function)
@@ -76,6 +86,13 @@ read_function(GpucolLower *l, const FuncExpr *expr, GpucolSetFunction *function)
 	memset(function, 0, sizeof(*function));
 	if (splitting(expr) != NULL)
 		return read_separator(l, splitting(expr), function);
+	if (is_subscripts(expr))
+	{
+		function->subscripts = true;
+		function->width = gpucol_lower_element(exprType(gpucol_lower_array_itself(linitial(expr->args))), &element) ?
+			element.width : GPUCOL_ARRAY_VARYING;
+		return true;
+	}
 	if (expr->funcid != F_UNNEST_ANYARRAY)
 		return gpucol_lower_decline(l, "function %s returns a set", get_func_name(expr->funcid));
 	if (!gpucol_lower_element(exprType(gpucol_lower_array_itself(linitial(expr->args))), &element) ||
@@ -90,7 +107,7 @@ gpucol_lower_is_set(const FuncExpr *expr)
 {
 	GpucolElement element;
 
-	if (splitting(expr) != NULL)
+	if (splitting(expr) != NULL || is_subscripts(expr))
 		return true;
 	return expr->funcid == F_UNNEST_ANYARRAY &&
 		gpucol_lower_element(exprType(gpucol_lower_array_itself(linitial(expr->args))), &element) &&

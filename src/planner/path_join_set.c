@@ -12,12 +12,14 @@
  */
 #include "postgres.h"
 
+#include "catalog/pg_type.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
 #include "optimizer/clauses.h"
 #include "optimizer/optimizer.h"
 #include "optimizer/restrictinfo.h"
 #include "parser/parsetree.h"
+#include "utils/fmgroids.h"
 
 #include "lower/set_function.h"
 #include "planner/path_join_set.h"
@@ -106,6 +108,9 @@ gpucol_join_set_step(PlannerInfo *root, const GpucolPipe *drive, RelOptInfo *rel
 		gpucol_pipe_has_tail(drive))
 		return NULL;
 	*reason = gpucol_pipe_check_set(drive, function);
+	if (*reason == NULL && function->funcid != F_UNNEST_ANYARRAY && planner_rt_fetch(rel->relid, root)->funcordinality &&
+		exprType((Node *) function) == INT4OID)
+		*reason = "subscripts with their numbers";
 	if (*reason == NULL && outer && (restrictlist != NIL || rel->baserestrictinfo != NIL))
 		*reason = "a set of an outer join with a condition";
 	if (*reason != NULL)

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * set_from.c
- *	  A set-returning function that is a key of groups, or a column of a subquery below them, moves to
+ *	  A set-returning function that is a key of groups or of DISTINCT, or a column of a subquery below them, moves to
  *	  FROM, where engines make its rows.
  *
  *		SELECT unnest(tags) AS tag, count(*) FROM docs WHERE ... GROUP BY 1
@@ -59,7 +59,7 @@ find_set(Query *query)
 	return key;
 }
 
-/* The same of a query that groups by it, or (below groups) does nothing with its rows. */
+/* The same of a query that groups by it or has each once, or (below groups) does nothing with its rows. */
 static TargetEntry *
 find_key(Query *query, bool below)
 {
@@ -67,6 +67,9 @@ find_key(Query *query, bool below)
 
 	if (key == NULL)
 		return NULL;
+	if (query->distinctClause != NIL && !query->hasDistinctOn && !groups(query) && query->setOperations == NULL &&
+		query->commandType == CMD_SELECT)
+		return get_sortgroupref_clause_noerr(key->ressortgroupref, query->distinctClause) != NULL ? key : NULL;
 	if (groups(query))
 		return query->groupingSets == NIL &&
 			get_sortgroupref_clause_noerr(key->ressortgroupref, query->groupClause) != NULL ? key : NULL;

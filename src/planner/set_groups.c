@@ -53,6 +53,7 @@
 #include "columnar/collation.h"
 #include "compat.h"
 #include "guc.h"
+#include "lower/set_function.h"
 #include "plan/make.h"
 #include "plan/reason.h"
 #include "planner/planner.h"
@@ -61,6 +62,9 @@
 
 /* Distinct rows are at most this share of all. */
 #define MOST_DISTINCT		0.25
+
+/* The same where engines make the rows of the sets, so that only values kept as codes of a dictionary are worth it. */
+#define MOST_KNOWN			0.02
 
 /* A query while one of its tables becomes a subquery of distinct rows. */
 typedef struct Reduction
@@ -224,8 +228,9 @@ gpucol_set_count_pages(Oid relid)
 	return pages;
 }
 
-bool
-gpucol_set_are_few(const RangeTblEntry *rte, List *columns)
+/* The share of a table's rows that combinations of columns are. */
+static double
+share_of(const RangeTblEntry *rte, List *columns)
 {
 	double		rows = gpucol_set_count_rows(rte->relid);
 	double		distinct = 1;
@@ -234,7 +239,61 @@ gpucol_set_are_few(const RangeTblEntry *rte, List *columns)
 
 	foreach(lc, columns)
 		distinct *= gpucol_set_count_values(rte->relid, inherits, lfirst_node(Var, lc)->varattno, rows);
-	return distinct <= rows * MOST_DISTINCT;
+	return rows > 0 ? distinct / rows : distinct > 0 ? INFINITY : 0;
+}
+
+bool
+gpucol_set_are_few(const RangeTblEntry *rte, List *columns)
+{
+	return share_of(rte, columns) <= MOST_DISTINCT;
+}
+
+/* Are all sets that a query makes of a table's rows those of a column, by functions that engines know? */
+static bool
+are_known(Node *node, Index rti)
+{
+	const FuncExpr *function = (const FuncExpr *) node;
+	const Var  *column;
+
+	if (!IsA(node, FuncExpr) || !function->funcretset)
+		return !expression_returns_set(node) || !bms_is_member(rti, pull_varnos(NULL, node));
+	if (!gpucol_lower_is_set(function))
+		return !bms_is_member(rti, pull_varnos(NULL, node));
+	column = (const Var *) gpucol_lower_set_argument(function);
+	return IsA(column, Var) && get_element_type(column->vartype) != InvalidOid;
+}
+
+/* Do engines make the elements of arrays for a query, and all that it makes of a table's rows? */
+static bool
+engines_make(Query *query, Index rti)
+{
+	ListCell   *lc;
+
+	foreach(lc, query->targetList)
+	{
+		if (!are_known((Node *) lfirst_node(TargetEntry, lc)->expr, rti))
+			return false;
+	}
+	foreach(lc, query->rtable)
+	{
+		const RangeTblEntry *rte = lfirst_node(RangeTblEntry, lc);
+
+		if (rte->rtekind == RTE_FUNCTION && rte->lateral &&
+			(list_length(rte->functions) != 1 ||
+			 !are_known(linitial_node(RangeTblFunction, rte->functions)->funcexpr, rti)))
+			return false;
+		if (gpucol_compat_rte_is_group(rte))
+		{
+			ListCell   *lg;
+
+			foreach(lg, gpucol_compat_rte_group_exprs(rte))
+			{
+				if (!are_known(lfirst(lg), rti))
+					return false;
+			}
+		}
+	}
+	return has_sets((Node *) query, NULL);
 }
 
 /* Can rows be grouped by these columns without losing what tells them apart? */
@@ -463,7 +522,8 @@ reduce_table(Query *query, Index rti, bool weighted)
 	Query	   *below;
 
 	query_tree_walker(query, collect_columns, &r, QTW_IGNORE_JOINALIASES);
-	if (r.failed || !can_group(&r) || !gpucol_set_are_few(rte, r.columns))
+	if (r.failed || !can_group(&r) ||
+		share_of(rte, r.columns) > (engines_make(query, rti) ? MOST_KNOWN : MOST_DISTINCT))
 	{
 		if (r.reason != NULL && !asks_distinct(query))
 			gpucol_reason_add(rte->relid, "set-returning function", "called for each row: %s", r.reason);

@@ -100,7 +100,8 @@ typedef struct GpucolCpuItems
 	uint8_t    *absent;			/* and whether it is NULL */
 	bool		begun;			/* with the row at hand */
 	GpucolSetCursor cursor;
-	int64_t		number;			/* of the element before */
+	int64_t		number;			/* of the element before, */
+	int64_t		before;			/* to which this is added */
 	const int64_t *flat;		/* not NULL: values are unpacked elements (items.h), */
 	const uint8_t *flat_nulls;	/* with a byte for each, or NULL; */
 	uint32_t	done;			/* so many of the row at hand are listed */

@@ -31,7 +31,7 @@ gpucol_cpu_set_suits(const GpucolCpuProbe *probe, const GpucolPayload *payload)
 {
 	const GpucolSetFunction *function = &probe->function;
 
-	if (payload->column == GPUCOL_SET_NUMBER)
+	if (payload->column == GPUCOL_SET_NUMBER || function->subscripts)
 		return payload->kind == GPUCOL_KIND_INT;
 	if (function->fields || function->width == GPUCOL_ARRAY_VARYING)
 		return payload->column == GPUCOL_SET_VALUE && payload->kind == GPUCOL_KIND_BYTES;
@@ -54,7 +54,7 @@ gpucol_cpu_set_read(const GpucolRun *run, GpucolCpuProbe *probe)
 void
 gpucol_cpu_set_bounds(const GpucolCpuProbe *probe, int column, GpucolCpuBounds *b)
 {
-	int			width = column == GPUCOL_SET_NUMBER ? 4 : probe->function.width;
+	int			width = column == GPUCOL_SET_NUMBER || probe->function.subscripts ? 4 : probe->function.width;
 
 	b->nullable = true;
 	b->lo = width == 2 ? INT16_MIN : width == 4 ? INT32_MIN : INT64_MIN;
@@ -82,7 +82,7 @@ gpucol_cpu_set_init(GpucolRun *run, const GpucolCpuProbe *probe, GpucolCpuExpans
 	expansion->set = set;
 	if (set == NULL)
 		return GPUCOL_OUT_OF_MEMORY;
-	set->numbered = loads_numbers(run, probe);
+	set->numbered = probe->function.subscripts || loads_numbers(run, probe);
 	set->values = gpucol_cpu_alloc(run, sizeof(GpucolBytes) * n);
 	set->items = gpucol_cpu_alloc(run, sizeof(GpucolBytes) * n);
 	set->absent = gpucol_cpu_alloc(run, n);
@@ -121,7 +121,7 @@ gpucol_cpu_set_open(GpucolCpuWorker *worker, const GpucolCpuProbe *probe, Gpucol
 	}
 	set->begun = false;
 	set->flat = reg->items;
-	set->flat_nulls = reg->item_nulls;
+	set->flat_nulls = probe->function.subscripts ? NULL : reg->item_nulls;
 	set->done = 0;
 }
 
@@ -134,7 +134,7 @@ add_item(GpucolCpuExpansion *expansion, uint32_t n, GpucolBytes item, bool isnul
 	expansion->at[n] = (uint16_t) expansion->row;
 	set->items[n] = item;
 	set->nulls[n] = isnull;
-	set->numbers[n] = ++set->number;
+	set->numbers[n] = ++set->number + set->before;
 }
 
 /* Add elements of a fixed width that lie one behind the other to the batch, as many as it takes; the batch's length. */
@@ -259,6 +259,7 @@ gpucol_cpu_set_list(GpucolCpuExpansion *expansion, const GpucolCpuProbe *probe, 
 				return status;
 			set->begun = true;
 			set->number = 0;
+			set->before = absent ? 0 : gpucol_set_before(&probe->function, &set->cursor);
 		}
 		if (!absent)
 			n = add_run(expansion, probe, n);
@@ -325,6 +326,13 @@ gpucol_cpu_set_load(GpucolCpuWorker *worker, const GpucolCpuProbe *probe, int co
 		return;
 	}
 	memcpy(reg->null_space, set->nulls, n);
+	if (probe->function.subscripts)
+	{
+		memcpy(reg->v.i, set->numbers, sizeof(int64_t) * n);
+		if (set->flat != NULL && set->no_null)
+			reg->nulls = NULL;
+		return;
+	}
 	if (set->flat != NULL)
 	{
 		if (set->no_null)

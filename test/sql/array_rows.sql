@@ -1,0 +1,74 @@
+-- array_rows: rows made of arrays below groups and DISTINCT: elements, and subscripts of the first dimension.
+-- Arrays are NULL, empty, with NULL elements, of several dimensions, with other lower bounds; rows are deleted, and in the delta.
+SET client_min_messages = warning;
+SET gpucol.segment_rows = 2048;
+CREATE TABLE made_heap (id int, plain int[], nulls bigint[], odd int[], t text[], odd_t text[], n numeric[], u uuid[]);
+INSERT INTO made_heap
+	SELECT i, (SELECT coalesce(array_agg(hashint4(i + k) & 63), '{}') FROM generate_series(1, i % 7) k),
+		CASE WHEN i % 9 > 0 THEN (SELECT array_agg(CASE WHEN (i + k) % 4 > 0 THEN (i * k) % 50 END) FROM generate_series(1, i % 5) k) END,
+		CASE i % 6 WHEN 0 THEN ARRAY[[i % 10, 2, 3], [4, NULL, 6]] WHEN 1 THEN array_fill(i % 20, ARRAY[3], ARRAY[-1]) WHEN 2 THEN array_fill(7, ARRAY[2, 2], ARRAY[0, 5])
+			WHEN 3 THEN '{}' WHEN 4 THEN NULL ELSE ARRAY[i % 30, NULL, 1] END,
+		(SELECT array_agg('w' || (hashint4(i * 3 + k) & 31)) FROM generate_series(1, i % 4) k),
+		CASE i % 3 WHEN 0 THEN ARRAY[['a', 'b'], ['c' || i % 9, NULL]] WHEN 1 THEN array_fill('x'::text, ARRAY[2], ARRAY[i % 4]) ELSE ARRAY['y', 'a'] END,
+		(SELECT array_agg((i + k) / 4.0) FROM generate_series(1, i % 3) k), array_fill(md5((i % 5)::text)::uuid, ARRAY[i % 3])
+	FROM generate_series(1, 9000) i;
+CREATE TABLE made_packed (LIKE made_heap) USING gpucol;
+INSERT INTO made_packed TABLE made_heap;
+VACUUM ANALYZE made_packed;
+ANALYZE made_heap;
+DELETE FROM made_packed WHERE id % 11 = 3;
+DELETE FROM made_heap WHERE id % 11 = 3;
+INSERT INTO made_packed SELECT * FROM made_heap WHERE id % 97 = 5;
+INSERT INTO made_heap SELECT * FROM made_heap WHERE id % 97 = 5;
+
+-- the engine makes the rows
+EXPLAIN (COSTS OFF) SELECT sum(s) FROM made_packed, generate_subscripts(plain, 1) s;
+EXPLAIN (COSTS OFF) SELECT DISTINCT unnest(plain) FROM made_packed;
+EXPLAIN (COSTS OFF) SELECT e, count(*) FROM made_packed, unnest(t) e GROUP BY e;
+-- PostgreSQL does: another dimension, one that is not constant, numbers beside subscripts
+EXPLAIN (COSTS OFF) SELECT sum(s) FROM made_packed, generate_subscripts(odd, 2) s;
+EXPLAIN (COSTS OFF) SELECT sum(s) FROM made_packed, generate_subscripts(odd, id) s;
+EXPLAIN (COSTS OFF) SELECT sum(s), sum(o) FROM made_packed, generate_subscripts(odd, 1) WITH ORDINALITY u(s, o);
+
+CREATE FUNCTION alike(query text) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE missing bigint; extra bigint; n bigint;
+BEGIN
+	EXECUTE 'CREATE TEMP TABLE of_heap AS ' || replace(query, '#', 'made_heap');
+	SET LOCAL gpucol.pushdown = require;
+	EXECUTE 'CREATE TEMP TABLE of_packed AS ' || replace(query, '#', 'made_packed');
+	SET LOCAL gpucol.pushdown = allow;
+	SELECT count(*) INTO missing FROM (SELECT x::text FROM of_heap x EXCEPT ALL SELECT x::text FROM of_packed x) q;
+	SELECT count(*) INTO extra FROM (SELECT x::text FROM of_packed x EXCEPT ALL SELECT x::text FROM of_heap x) q;
+	SELECT count(*) INTO n FROM of_heap;
+	DROP TABLE of_heap, of_packed;
+	RETURN CASE WHEN missing + extra = 0 AND n > 0 THEN 'alike' ELSE format('%s missing, %s extra of %s', missing, extra, n) END;
+END $$;
+-- each kind of array
+SELECT of, alike(format('SELECT s, count(*), sum(id) FROM #, generate_subscripts(%I, 1) s GROUP BY s', of)) AS groups,
+	alike(format('SELECT count(s) AS a, count(*) AS b, min(s), max(s), sum(s) FROM # LEFT JOIN LATERAL generate_subscripts(%I, 1) s ON true', of)) AS outer,
+	alike(format('SELECT DISTINCT generate_subscripts(%I, 1) AS s FROM #', of)) AS subscripts,
+	alike(format('SELECT DISTINCT unnest(%I) AS e FROM #', of)) AS elements,
+	alike(format('SELECT DISTINCT id %% 3 AS x, unnest(%I) AS e FROM # WHERE id %% 2 = 0', of)) AS pairs,
+	alike(format('SELECT %I AS a, count(*), sum(id) FROM # GROUP BY 1', of)) AS arrays
+FROM unnest('{plain,nulls,odd,t,odd_t,n,u}'::text[]) of;
+SELECT query, alike(query) FROM (VALUES
+	('SELECT count(*) FROM (SELECT generate_subscripts(plain, 1) FROM #) x'),
+	('SELECT sum(s) FROM (SELECT generate_subscripts(odd, 1) AS s FROM #) x'),
+	('SELECT s, sum(plain[s]) AS e FROM #, generate_subscripts(plain, 1) s GROUP BY s'),
+	('SELECT s, count(t[s]) AS n, count(DISTINCT t[s]) AS d FROM #, generate_subscripts(t, 1) s WHERE id % 3 = 1 GROUP BY s'),
+	('SELECT s, e, count(*) FROM #, generate_subscripts(odd, 1) s, unnest(plain) e GROUP BY 1, 2'),
+	('SELECT sum(s) FROM #, generate_subscripts(odd, 1) s WHERE s <> 0 AND odd[s] > 2'),
+	('SELECT sum(s) AS s, sum(o) AS o FROM #, generate_subscripts(odd, 1) WITH ORDINALITY u(s, o)'),
+	('SELECT sum(s) FROM #, generate_subscripts(odd, 1, true) s'),
+	('SELECT DISTINCT unnest(plain) AS e FROM # ORDER BY e DESC LIMIT 5'),
+	('SELECT DISTINCT unnest(plain) AS e FROM # ORDER BY e OFFSET 3'),
+	('SELECT DISTINCT unnest(plain) + 1 AS e FROM #'),
+	('SELECT DISTINCT unnest(plain) AS e, unnest(nulls) AS f FROM #'),
+	('SELECT DISTINCT ON (unnest(t)) unnest(t) AS e FROM # ORDER BY 1'),
+	('SELECT DISTINCT unnest(t) AS e, count(*) OVER () AS n FROM # WHERE id < 30'),
+	('SELECT count(*) FROM (SELECT DISTINCT unnest(t) AS e FROM # WHERE id > 100) x WHERE e > ''w2'''),
+	('SELECT DISTINCT unnest(t) AS e FROM # UNION ALL SELECT DISTINCT unnest(odd_t) FROM #'),
+	('SELECT e, count(*) AS c, sum(n) FROM (SELECT unnest(t) AS e, cardinality(plain) AS n FROM #) x GROUP BY e')
+) q(query);
+DROP TABLE made_heap, made_packed;
+DROP FUNCTION alike;
