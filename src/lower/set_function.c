@@ -2,8 +2,8 @@
  *
  * set_function.c
  *	  Set-returning functions whose rows engines make (kernel/set_function.h): unnest() of a column
- *	  of arrays, generate_subscripts() of its first dimension, string_to_table() and regexp_split_to_table() of a text, and the same as unnest() of
- *	  string_to_array() and regexp_split_to_array().
+ *	  of arrays, generate_subscripts() of its first dimension, string_to_table() and regexp_split_to_table()
+ *	  of a text, and the same as unnest() of string_to_array() and regexp_split_to_array().
  *
  * Separators are constants: of string_to_table() up to 16 bytes, of regexp_split_to_table() plain
  * characters or a set of them, or a class such as \W (pattern.c).

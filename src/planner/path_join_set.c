@@ -12,7 +12,6 @@
  */
 #include "postgres.h"
 
-#include "catalog/pg_type.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
 #include "optimizer/clauses.h"
@@ -108,8 +107,8 @@ gpucol_join_set_step(PlannerInfo *root, const GpucolPipe *drive, RelOptInfo *rel
 		gpucol_pipe_has_tail(drive))
 		return NULL;
 	*reason = gpucol_pipe_check_set(drive, function);
-	if (*reason == NULL && function->funcid != F_UNNEST_ANYARRAY && planner_rt_fetch(rel->relid, root)->funcordinality &&
-		exprType((Node *) function) == INT4OID)
+	if (*reason == NULL && function->funcid == F_GENERATE_SUBSCRIPTS_ANYARRAY_INT4 &&
+		planner_rt_fetch(rel->relid, root)->funcordinality)
 		*reason = "subscripts with their numbers";
 	if (*reason == NULL && outer && (restrictlist != NIL || rel->baserestrictinfo != NIL))
 		*reason = "a set of an outer join with a condition";

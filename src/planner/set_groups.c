@@ -293,7 +293,7 @@ engines_make(Query *query, Index rti)
 			}
 		}
 	}
-	return has_sets((Node *) query, NULL);
+	return query->groupingSets == NIL && has_sets((Node *) query, NULL);
 }
 
 /* Can rows be grouped by these columns without losing what tells them apart? */
