@@ -193,6 +193,15 @@ run_cost(const PlannerInfo *root)
 }
 
 /*
+ * What a run in a query costs more than others do, as it depends on the rows of a query around it.
+ */
+Cost
+gpucol_cost_repeated(const PlannerInfo *root)
+{
+	return run_cost(root) - RUN_COST;
+}
+
+/*
  * Cost a scan; `rest` are the conditions that PostgreSQL tests on its rows.
  * path->rows is set by the caller.
  */

@@ -584,8 +584,8 @@ cost_path(PlannerInfo *root, Path *path, const GpucolJoinPipe *pipe, int ncolumn
 	path->rows = Max(pipe->joined, rows);
 	gpucol_cost_join(path, pipe->build, pipe->flow, ncolumns);
 	cost_qual_eval(&tests, pipe->host, root);
-	path->startup_cost += tests.startup;
-	path->total_cost += tests.startup + path->rows * tests.per_tuple;
+	path->startup_cost += tests.startup + gpucol_cost_repeated(root);
+	path->total_cost += tests.startup + gpucol_cost_repeated(root) + path->rows * tests.per_tuple;
 	path->rows = rows;
 }
 

@@ -99,6 +99,9 @@ extern Cost gpucol_cost_risked_lookups(Cost total);
 /* ... a join that hands its rows to PostgreSQL; path->rows is set */
 extern void gpucol_cost_join(Path *path, Cost build, Cost flow, int ncolumns);
 
+/* ... what is to be added to that in a query that is run for each row of another */
+extern Cost gpucol_cost_repeated(const PlannerInfo *root);
+
 /* ... the rows that an aggregation reads whose path is costed but for them */
 extern void gpucol_cost_agg_joined(Path *path, Cost build, Cost flow);
 

@@ -30,6 +30,11 @@ EXPLAIN (COSTS OFF) SELECT sum(s) FROM made_packed, generate_subscripts(odd, 2) 
 EXPLAIN (COSTS OFF) SELECT sum(s) FROM made_packed, generate_subscripts(odd, id) s;
 EXPLAIN (COSTS OFF) SELECT sum(s), sum(o) FROM made_packed, generate_subscripts(odd, 1) WITH ORDINALITY u(s, o);
 
+-- a join that is run for each row of the query around is PostgreSQL's where tables are small: the engine's begins anew each time
+CREATE TABLE made_dim USING gpucol AS SELECT k, k % 7 AS c FROM generate_series(0, 300) k;
+VACUUM ANALYZE made_dim;
+EXPLAIN (COSTS OFF) SELECT count(*) FROM made_packed p WHERE EXISTS (SELECT FROM unnest(plain) e JOIN made_dim d ON d.k = e WHERE d.c < 3);
+
 CREATE FUNCTION alike(query text) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE missing bigint; extra bigint; n bigint;
 BEGIN
@@ -68,7 +73,8 @@ SELECT query, alike(query) FROM (VALUES
 	('SELECT DISTINCT unnest(t) AS e, count(*) OVER () AS n FROM # WHERE id < 30'),
 	('SELECT count(*) FROM (SELECT DISTINCT unnest(t) AS e FROM # WHERE id > 100) x WHERE e > ''w2'''),
 	('SELECT DISTINCT unnest(t) AS e FROM # UNION ALL SELECT DISTINCT unnest(odd_t) FROM #'),
+	('SELECT count(*) AS c, sum(id) FROM # WHERE EXISTS (SELECT FROM unnest(plain) e JOIN made_dim d ON d.k = e WHERE d.c < 3)'),
 	('SELECT e, count(*) AS c, sum(n) FROM (SELECT unnest(t) AS e, cardinality(plain) AS n FROM #) x GROUP BY e')
 ) q(query);
-DROP TABLE made_heap, made_packed;
+DROP TABLE made_heap, made_packed, made_dim;
 DROP FUNCTION alike;
