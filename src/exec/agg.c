@@ -749,7 +749,7 @@ agg_exec(CustomScanState *node)
 
 /* Can the groups be had in batches (GpucolBatchOps)? */
 static bool
-agg_offer(CustomScanState *node)
+agg_offer(CustomScanState *node, PlanState *above pg_attribute_unused(), List *conditions pg_attribute_unused())
 {
 	GpucolAggExecState *state = (GpucolAggExecState *) node;
 	TupleDesc	desc = node->ss.ps.ps_ResultTupleSlot->tts_tupleDescriptor;
@@ -806,6 +806,7 @@ agg_next_batch(CustomScanState *node, GpucolBatch *batch)
 }
 
 const GpucolBatchOps gpucol_agg_batches = {
+	.large = true,
 	.offer = agg_offer,
 	.next = agg_next_batch,
 };

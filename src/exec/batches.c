@@ -4,8 +4,9 @@
  *	  The rows of a plan, from nodes of ours a column at a time.
  *
  * A plan is read by batches where it is a node that has them, or one behind Subquery Scans that only
- * choose among its columns; and so are the members of an Append.  Those nodes are passed
- * by, but for what they count for EXPLAIN ANALYZE.  All else is asked for tuples.
+ * choose among its columns, and one of which may have conditions, if the node tests these; and so are the
+ * members of an Append.  Those nodes are passed by, but for what they count for EXPLAIN ANALYZE.  All else is
+ * asked for tuples.
  *
  *-------------------------------------------------------------------------
  */
@@ -13,6 +14,10 @@
 
 #include "executor/executor.h"
 #include "miscadmin.h"
+#include "nodes/makefuncs.h"
+#include "nodes/nodeFuncs.h"
+#include "optimizer/clauses.h"
+#include "optimizer/optimizer.h"
 
 #include "exec/batches.h"
 #include "exec/run.h"
@@ -24,6 +29,7 @@ static const struct
 	const GpucolBatchOps *ops;
 }			nodes[] = {
 	{&gpucol_agg_exec_methods, &gpucol_agg_batches},
+	{&gpucol_window_exec_methods, &gpucol_window_batches},
 };
 
 /* A plan whose rows are those of one node, or tuples. */
@@ -34,6 +40,8 @@ typedef struct Member
 	CustomScanState *node;		/* the one that has batches, or NULL */
 	const GpucolBatchOps *ops;
 	int		   *places;			/* the node's column of each of the plan's */
+	PlanState  *above;			/* of the nodes passed the one that has conditions, or NULL; */
+	List	   *conditions;		/* these, on the node's columns */
 	bool		tuples;			/* in this scan it has none */
 } Member;
 
@@ -44,6 +52,7 @@ struct GpucolPlanReader
 	int			nmembers;
 	Member	   *members;
 	int			at;
+	bool	   *wanted;			/* by the plan's column; NULL: all */
 	GpucolBatch batch;			/* in the plan's columns */
 	GpucolBatch node_batch;
 	TupleTableSlot *slot;		/* or a tuple */
@@ -82,6 +91,51 @@ find_places(List *tlist, Index varno, const int *below, int nbelow, int *places)
 	return true;
 }
 
+/* Which columns a node has in the place of those of a Subquery Scan. */
+typedef struct Places
+{
+	Index		varno;
+	const int  *places;
+	int			n;
+	bool		fits;
+} Places;
+
+static Node *
+replace_places(Node *node, void *arg)
+{
+	Places	   *places = arg;
+	Var		   *var = (Var *) node;
+
+	if (node == NULL)
+		return NULL;
+	if (!IsA(node, Var))
+		return expression_tree_mutator(node, replace_places, arg);
+	if (var->varno != (int) places->varno || var->varattno <= 0 || var->varattno > places->n)
+	{
+		places->fits = false;
+		return node;
+	}
+	return (Node *) makeVar(OUTER_VAR, places->places[var->varattno - 1] + 1, var->vartype, var->vartypmod,
+							var->varcollid, 0);
+}
+
+/* Have a Subquery Scan's conditions tested by the node; false where they cannot be. */
+static bool
+take_conditions(Member *member, PlanState *above, const int *places, int n)
+{
+	Places		of = {.varno = ((SubqueryScan *) above->plan)->scan.scanrelid,.places = places,.n = n,.fits = true};
+	List	   *qual = above->plan->qual;
+
+	if (qual == NIL)
+		return true;
+	if (!member->ops->tests || member->above != NULL || contain_subplans((Node *) qual) ||
+		contain_volatile_functions((Node *) qual))
+		return false;
+	member->above = above;
+	member->conditions = (List *) replace_places((Node *) qual, &of);
+	return of.fits;
+}
+
 /* Look for the node whose rows a plan has. */
 static void
 find_node(Member *member, PlanState *plan)
@@ -92,7 +146,7 @@ find_node(Member *member, PlanState *plan)
 	ListCell   *lc;
 
 	member->plan = plan;
-	while (IsA(plan, SubqueryScanState) && plan->qual == NULL)
+	while (IsA(plan, SubqueryScanState))
 	{
 		passed = lcons(plan, passed);
 		plan = ((SubqueryScanState *) plan)->subplan;
@@ -109,7 +163,8 @@ find_node(Member *member, PlanState *plan)
 		Plan	   *above = ((PlanState *) lfirst(lc))->plan;
 		int		   *chosen = palloc(Max(list_length(above->targetlist), 1) * sizeof(int));
 
-		if (!find_places(above->targetlist, ((SubqueryScan *) above)->scan.scanrelid, places, n, chosen))
+		if (!take_conditions(member, lfirst(lc), places, n) ||
+			!find_places(above->targetlist, ((SubqueryScan *) above)->scan.scanrelid, places, n, chosen))
 			return;
 		places = chosen;
 		n = list_length(above->targetlist);
@@ -156,17 +211,45 @@ find_members(GpucolPlanReader *reader)
 }
 
 bool
-gpucol_plan_reader_has_batches(PlanState *plan)
+gpucol_plan_reader_has_large_batches(PlanState *plan)
 {
 	GpucolPlanReader reader = {.plan = plan};
 
 	find_members(&reader);
 	for (int i = 0; i < reader.nmembers; i++)
 	{
-		if (reader.members[i].node != NULL)
+		if (reader.members[i].node != NULL && reader.members[i].ops->large)
 			return true;
 	}
 	return false;
+}
+
+/* Have a member know which of its columns are read. */
+static void
+want_columns(const GpucolPlanReader *reader, const Member *member)
+{
+	bool	   *wanted;
+
+	if (reader->wanted == NULL || member->tuples || member->ops->want == NULL)
+		return;
+	wanted = palloc0(Max(list_length(member->node->ss.ps.plan->targetlist), 1) * sizeof(bool));
+	for (int i = 0; i < reader->batch.ncolumns; i++)
+		wanted[member->places[i]] |= reader->wanted[i];
+	member->ops->want(member->node, wanted);
+	pfree(wanted);
+}
+
+void
+gpucol_plan_reader_want(GpucolPlanReader *reader, const GpucolProgramColumn *columns, int ncolumns)
+{
+	if (reader->wanted == NULL)
+		reader->wanted = MemoryContextAlloc(GetMemoryChunkContext(reader),
+											Max(reader->batch.ncolumns, 1) * sizeof(bool));
+	memset(reader->wanted, 0, reader->batch.ncolumns * sizeof(bool));
+	for (int c = 0; c < ncolumns; c++)
+		reader->wanted[columns[c].attnum - 1] = true;
+	for (int i = 0; i < reader->nmembers; i++)
+		want_columns(reader, &reader->members[i]);
 }
 
 /* Have a plan deliver its rows from the first. */
@@ -187,7 +270,8 @@ gpucol_plan_reader_rescan(GpucolPlanReader *reader)
 	{
 		Member	   *member = &reader->members[i];
 
-		member->tuples = member->node == NULL || !member->ops->offer(member->node);
+		member->tuples = member->node == NULL || !member->ops->offer(member->node, member->above, member->conditions);
+		want_columns(reader, member);
 	}
 	reader->at = 0;
 	reader->unread = reader->ended = false;
@@ -237,16 +321,25 @@ next_batch(GpucolPlanReader *reader, Member *member)
 	GpucolBatch *from = &reader->node_batch;
 	GpucolBatch *to = &reader->batch;
 	GpucolStatus status;
+	uint32		nrows;
 	ListCell   *lc;
 
 	for (int i = list_length(member->passed); i-- > 0;)
 		start_node(list_nth(member->passed, i));
 	start_node(&member->node->ss.ps);
-	from->nrows = 0;
+	from->nrows = from->removed = 0;
 	status = member->ops->next(member->node, from);
-	stop_node(&member->node->ss.ps, from->nrows);
+	nrows = from->nrows + from->removed;
+	stop_node(&member->node->ss.ps, nrows);
 	foreach(lc, member->passed)
-		stop_node(lfirst(lc), from->nrows);
+	{
+		if (lfirst(lc) == member->above)
+		{
+			nrows = from->nrows;
+			InstrCountFiltered1(member->above, from->removed);
+		}
+		stop_node(lfirst(lc), nrows);
+	}
 	to->nrows = from->nrows;
 	for (int i = 0; i < to->ncolumns && status == GPUCOL_OK; i++)
 	{

@@ -24,6 +24,7 @@
 typedef struct GpucolBatch
 {
 	uint32		nrows;
+	uint32		removed;		/* rows that conditions of the node above did not let pass */
 	int			ncolumns;
 	GpucolOutput *outputs;		/* by column; labels: NULL */
 	GpucolResultColumn *columns;
@@ -32,8 +33,21 @@ typedef struct GpucolBatch
 /* How a node delivers its rows in batches. */
 typedef struct GpucolBatchOps
 {
-	/* Can it, as far as is known before it runs?  Then batches are asked for. */
-	bool		(*offer) (CustomScanState *node);
+	bool		large;			/* batches are so large that several threads may share one */
+	bool		tests;			/* conditions of the node above can be tested */
+
+	/*
+	 * Can it, as far as is known before it runs?  Then batches are asked for, of the rows that pass the
+	 * conditions of `above`, in which the node's columns are Vars of OUTER_VAR; both are NULL where there are
+	 * none.
+	 */
+	bool		(*offer) (CustomScanState *node, PlanState *above, List *conditions);
+
+	/*
+	 * Of the batches to come only these columns are read, until it offers batches again; NULL: all.  What the
+	 * others are in a batch does not matter then.  The function may be NULL.
+	 */
+	void		(*want) (CustomScanState *node, const bool *wanted);
 
 	/*
 	 * The next batch, valid until the next call: GPUCOL_OK or GPUCOL_END.  GPUCOL_UNSUPPORTED
@@ -45,15 +59,23 @@ typedef struct GpucolBatchOps
 /* The nodes that have them, by the methods of their states. */
 extern const CustomExecMethods gpucol_agg_exec_methods;
 extern const GpucolBatchOps gpucol_agg_batches;
+extern const CustomExecMethods gpucol_window_exec_methods;
+extern const GpucolBatchOps gpucol_window_batches;
 
 /* Reads the rows of a plan from the first. */
 typedef struct GpucolPlanReader GpucolPlanReader;
 
-/* May rows of a plan come in batches? */
-extern bool gpucol_plan_reader_has_batches(PlanState *plan);
+/* May rows of a plan come in batches that several threads share? */
+extern bool gpucol_plan_reader_has_large_batches(PlanState *plan);
 
 /* Begin, in the current memory context, which ends it; the plan is scanned again. */
 extern GpucolPlanReader *gpucol_plan_reader_open(PlanState *plan);
+
+/*
+ * Only the plan's columns that these are of are read of what the next calls deliver, after a rescan too; the
+ * rows that were unread have all.
+ */
+extern void gpucol_plan_reader_want(GpucolPlanReader *reader, const GpucolProgramColumn *columns, int ncolumns);
 
 /* Begin again. */
 extern void gpucol_plan_reader_rescan(GpucolPlanReader *reader);

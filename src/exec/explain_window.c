@@ -91,6 +91,8 @@ gpucol_explain_window(GpucolWindowState *state, List *ancestors, ExplainState *e
 		ExplainPropertyUInteger("Rows Dropped", NULL, state->few.dropped, es);
 	ExplainPropertyUInteger("Partitions", NULL, partitions, es);
 	ExplainPropertyUInteger("Memory", "kB", state->peak / 1024, es);
+	if (state->delivered)
+		ExplainPropertyText("Delivered", "in batches", es);
 	if (state->why != NULL)
 		ExplainPropertyText("Fallback", state->why, es);
 }

@@ -174,6 +174,8 @@ open_rows(GpucolPlanReader *reader, GpucolKeptRows *kept, TupleDesc desc,
 	source->base.max_window_rows = GPUCOL_PAGE_ROWS;
 	source->reader = reader;
 	source->kept = kept;
+	if (reader != NULL)
+		gpucol_plan_reader_want(reader, columns, ncolumns);
 	gpucol_row_batch_init(&source->rows, desc, columns, ncolumns, "gpucol plan batch");
 	return &source->base;
 }
@@ -191,7 +193,7 @@ gpucol_plan_rows_threads(PlanState *plan)
 	double		pages = plan->plan->plan_rows * list_length(plan->plan->targetlist) * sizeof(Datum) / BLCKSZ;
 
 	if (plan->plan->plan_rows < LEAST_SHARED || gpucol_memory_query_limit() < LEAST_MEMORY ||
-		!gpucol_plan_reader_has_batches(plan))
+		!gpucol_plan_reader_has_large_batches(plan))
 		return 1;
 	return gpucol_cost_threads((BlockNumber) Min(pages, MaxBlockNumber));
 }

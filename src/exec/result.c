@@ -171,6 +171,70 @@ gpucol_output_datums(const GpucolOutput *output,
 	}
 }
 
+/* Datums of integers, and 0 for NULL. */
+static void
+words_of(const GpucolTypeMap *map, const Datum *values, const bool *isnull, uint32 nrows, int64 *words)
+{
+	if (map->typlen == 8)
+	{
+		for (uint32 i = 0; i < nrows; i++)
+			words[i] = isnull[i] ? 0 : DatumGetInt64(values[i]);
+		return;
+	}
+	if (map->typlen == 4 && gpucol_typemap_is_signed(map))
+	{
+		for (uint32 i = 0; i < nrows; i++)
+			words[i] = isnull[i] ? 0 : DatumGetInt32(values[i]);
+		return;
+	}
+	for (uint32 i = 0; i < nrows; i++)
+	{
+		words[i] = 0;
+		if (!isnull[i])
+			(void) gpucol_typemap_to_int64(map, values[i], &words[i]);
+	}
+}
+
+static void
+floats_of(const GpucolTypeMap *map, const Datum *values, const bool *isnull, uint32 nrows, double *floats)
+{
+	for (uint32 i = 0; i < nrows; i++)
+		floats[i] = isnull[i] ? 0 : map->kind == GPUCOL_KIND_FLOAT4 ? DatumGetFloat4(values[i]) :
+			DatumGetFloat8(values[i]);
+}
+
+/* Mantissas at the scale of their type; false where a value is none. */
+static bool
+mantissas_of(const GpucolTypeMap *map, const Datum *values, const bool *isnull, uint32 nrows, __int128 *mantissas)
+{
+	for (uint32 i = 0; i < nrows; i++)
+	{
+		int64		mantissa = 0;
+
+		if (!isnull[i] && !gpucol_typemap_to_int64(map, values[i], &mantissa))
+			return false;
+		mantissas[i] = mantissa;
+	}
+	return true;
+}
+
+/* Contents of values; those that are as they were stored lie behind a header of one byte or four. */
+static void
+contents_of(const GpucolTypeMap *map, const Datum *values, const bool *isnull, uint32 nrows, GpucolBytes *bytes)
+{
+	for (uint32 i = 0; i < nrows; i++)
+	{
+		Pointer		value = DatumGetPointer(values[i]);
+
+		if (isnull[i])
+			bytes[i] = (GpucolBytes) {NULL, 0};
+		else if (map->typlen != -1 || VARATT_IS_EXTERNAL(value) || VARATT_IS_COMPRESSED(value))
+			bytes[i] = gpucol_typemap_to_bytes(map, values[i]);
+		else
+			bytes[i] = (GpucolBytes) {VARDATA_ANY(value), VARSIZE_ANY_EXHDR(value)};
+	}
+}
+
 /*
  * Datums as a column of an engine's result, by the kind of their type.
  */
@@ -178,28 +242,29 @@ void
 gpucol_result_column_of(const Datum *values, const bool *isnull, uint32 nrows,
 						GpucolOutput *output, GpucolResultColumn *column)
 {
-	GpucolKind	kind = output->map.kind;
-	int64	   *words = palloc(nrows * sizeof(int64));
-	GpucolBytes *bytes;
+	const GpucolTypeMap *map = &output->map;
+	void	   *room = gpucol_result_room(nrows * sizeof(__int128));
 
 	output->scale = 0;
-	output->cls = kind == GPUCOL_KIND_INT ? GPUCOL_CLASS_I :
-		kind == GPUCOL_KIND_FLOAT4 || kind == GPUCOL_KIND_FLOAT8 ? GPUCOL_CLASS_F : GPUCOL_CLASS_S;
-	bytes = output->cls == GPUCOL_CLASS_S ? palloc(nrows * sizeof(GpucolBytes)) : NULL;
-	for (uint32 i = 0; i < nrows; i++)
+	output->cls = GPUCOL_CLASS_S;
+	if (map->kind == GPUCOL_KIND_INT)
 	{
-		words[i] = 0;
-		if (isnull[i])
-			continue;
-		if (bytes != NULL)
-			bytes[i] = gpucol_typemap_to_bytes(&output->map, values[i]);
-		else if (kind == GPUCOL_KIND_FLOAT4)
-			((double *) words)[i] = DatumGetFloat4(values[i]);
-		else
-			(void) gpucol_typemap_to_int64(&output->map, values[i], &words[i]);
+		output->cls = GPUCOL_CLASS_I;
+		words_of(map, values, isnull, nrows, room);
 	}
-	*column = (GpucolResultColumn) {.cls = output->cls,.i = (const int64_t *) words,.f = (const double *) words,
-		.s = bytes};
+	else if (map->kind == GPUCOL_KIND_FLOAT4 || map->kind == GPUCOL_KIND_FLOAT8)
+	{
+		output->cls = GPUCOL_CLASS_F;
+		floats_of(map, values, isnull, nrows, room);
+	}
+	else if (map->kind == GPUCOL_KIND_DECIMAL && mantissas_of(map, values, isnull, nrows, room))
+	{
+		output->cls = GPUCOL_CLASS_D;
+		output->scale = map->scale;
+	}
+	else
+		contents_of(map, values, isnull, nrows, room);
+	*column = (GpucolResultColumn) {.cls = output->cls,.i = room,.d = room,.f = room,.s = room};
 	if (memchr(isnull, true, nrows) != NULL)
 		column->nulls = (const uint8_t *) isnull;
 }

@@ -39,7 +39,7 @@ const CustomScanMethods gpucol_window_methods = {
 	.CreateCustomScanState = window_create_state,
 };
 
-static const CustomExecMethods exec_methods = {
+const CustomExecMethods gpucol_window_exec_methods = {
 	.CustomName = "GpucolWindow",
 	.BeginCustomScan = window_begin,
 	.ExecCustomScan = window_exec,
@@ -54,7 +54,7 @@ window_create_state(CustomScan *cscan pg_attribute_unused())
 	GpucolWindowState *state = palloc0(sizeof(GpucolWindowState));
 
 	state->css.ss.ps.type = T_CustomScanState;
-	state->css.methods = &exec_methods;
+	state->css.methods = &gpucol_window_exec_methods;
 	return (Node *) state;
 }
 
@@ -175,17 +175,57 @@ begin_fallback(GpucolWindowState *state)
 	MemoryContextSwitchTo(old);
 }
 
+/* Have everything computed; false where the ordinary plan delivers rows. */
+static bool
+have_computed(GpucolWindowState *state)
+{
+	if (state->fallback == NULL && !state->ready && !compute(state))
+		begin_fallback(state);
+	return state->fallback == NULL;
+}
+
 static TupleTableSlot *
 window_exec(CustomScanState *node)
 {
 	GpucolWindowState *state = (GpucolWindowState *) node;
 
-	if (state->fallback == NULL && !state->ready && !compute(state))
-		begin_fallback(state);
-	if (state->fallback != NULL)
+	if (!have_computed(state))
 		return ExecProcNode(state->fallback);
 	return ExecScan(&node->ss, next_row, recheck_row);
 }
+
+/* Batches (GpucolBatchOps). */
+static bool
+window_offer(CustomScanState *node, PlanState *above, List *conditions)
+{
+	return gpucol_window_offer((GpucolWindowState *) node, above, conditions);
+}
+
+static void
+window_want(CustomScanState *node, const bool *wanted)
+{
+	gpucol_window_want((GpucolWindowState *) node, wanted);
+}
+
+static GpucolStatus
+window_next_batch(CustomScanState *node, GpucolBatch *batch)
+{
+	GpucolWindowState *state = (GpucolWindowState *) node;
+
+	if (!have_computed(state))
+		return GPUCOL_UNSUPPORTED;
+	if (!gpucol_window_batch(state, batch))
+		return GPUCOL_END;
+	state->delivered = true;
+	return GPUCOL_OK;
+}
+
+const GpucolBatchOps gpucol_window_batches = {
+	.tests = true,
+	.offer = window_offer,
+	.want = window_want,
+	.next = window_next_batch,
+};
 
 static void
 window_end(CustomScanState *node)

@@ -13,6 +13,7 @@
 #include "commands/explain.h"
 #include "nodes/execnodes.h"
 
+#include "exec/batches.h"
 #include "exec/window_func.h"
 #include "plan/window.h"
 
@@ -74,6 +75,7 @@ typedef struct GpucolWindowState
 	GpucolWindowOrder order;	/* of the clause in work, then of `last` */
 	bool		ready;			/* all is computed */
 	uint32		next;			/* place of the row to deliver */
+	bool		delivered;		/* a batch has been */
 	Size		peak;			/* bytes */
 } GpucolWindowState;
 
@@ -100,6 +102,14 @@ extern bool gpucol_window_few_drop(GpucolWindowState *state);
 /* window_deliver.c: prepare; the next row into the scan slot, false after the last */
 extern void gpucol_window_deliver_init(GpucolWindowState *state);
 extern bool gpucol_window_deliver(GpucolWindowState *state, TupleTableSlot *slot);
+
+/*
+ * window_batch.c: rows as GpucolBatchOps has them; a batch is of the memory of a tuple, and there is none
+ * after the last row
+ */
+extern bool gpucol_window_offer(GpucolWindowState *state, PlanState *above, List *conditions);
+extern void gpucol_window_want(GpucolWindowState *state, const bool *wanted);
+extern bool gpucol_window_batch(GpucolWindowState *state, GpucolBatch *batch);
 
 /* explain_window.c */
 extern void gpucol_explain_window(GpucolWindowState *state, List *ancestors, ExplainState *es);

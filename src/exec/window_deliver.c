@@ -14,31 +14,10 @@
 
 #include "executor/executor.h"
 
-#include "exec/window.h"
+#include "exec/window_chunk.h"
 
 /* Rows that are fetched together. */
 #define CHUNK_ROWS	256
-
-/* A column of the scan tuple, for these. */
-typedef struct ChunkColumn
-{
-	int			column;			/* of the scan tuple, from 0 on */
-	const GpucolWindowInput *in;	/* the child's column or that of a function's source */
-	GpucolWindowFunction *f;	/* or NULL */
-	Datum		values[CHUNK_ROWS];
-	bool		isnull[CHUNK_ROWS];
-} ChunkColumn;
-
-typedef struct GpucolWindowChunk
-{
-	uint32		next;			/* of the rows that are fetched, */
-	uint32		nrows;			/* so many */
-	uint32		rows[CHUNK_ROWS];
-	int			ncolumns;
-	ChunkColumn *columns;
-	int			nlate;			/* functions that are evaluated or formed */
-	GpucolWindowFunction **late;
-} GpucolWindowChunk;
 
 /* Is a function's result more than a value that is kept? */
 static bool
@@ -49,13 +28,27 @@ is_late(const GpucolWindowFunction *f)
 }
 
 void
+gpucol_window_chunk_room(GpucolWindowChunk *chunk, uint32 nrows)
+{
+	chunk->room = nrows;
+	chunk->next = chunk->nrows = 0;
+	chunk->rows = palloc(nrows * sizeof(uint32));
+	chunk->places = palloc(nrows * sizeof(uint32));
+	for (int c = 0; c < chunk->ncolumns; c++)
+	{
+		chunk->columns[c].values = palloc(nrows * sizeof(Datum));
+		chunk->columns[c].isnull = palloc(nrows * sizeof(bool));
+	}
+}
+
+void
 gpucol_window_deliver_init(GpucolWindowState *state)
 {
 	GpucolWindowChunk *chunk = palloc0(sizeof(GpucolWindowChunk));
 
 	state->chunk = chunk;
-	chunk->columns = palloc0((state->noutputs + state->nfunctions) * sizeof(ChunkColumn));
-	chunk->late = palloc(state->nfunctions * sizeof(GpucolWindowFunction *));
+	chunk->columns = palloc0((state->noutputs + state->nfunctions) * sizeof(GpucolWindowChunkColumn));
+	chunk->late = palloc0(state->nfunctions * sizeof(GpucolWindowLate));
 	for (int i = 0; i < state->noutputs; i++)
 	{
 		chunk->columns[i].column = state->outputs[i];
@@ -65,11 +58,11 @@ gpucol_window_deliver_init(GpucolWindowState *state)
 	for (int i = 0; i < state->nfunctions; i++)
 	{
 		GpucolWindowFunction *f = &state->functions[i];
-		ChunkColumn *column = &chunk->columns[chunk->ncolumns];
+		GpucolWindowChunkColumn *column = &chunk->columns[chunk->ncolumns];
 
 		if (is_late(f))
 		{
-			chunk->late[chunk->nlate++] = f;
+			chunk->late[chunk->nlate++].f = f;
 			continue;
 		}
 		column->column = state->ncolumns + i;
@@ -77,62 +70,74 @@ gpucol_window_deliver_init(GpucolWindowState *state)
 		column->in = f->input < 0 ? NULL : &state->rows.inputs[f->input];
 		chunk->ncolumns++;
 	}
+	gpucol_window_chunk_room(chunk, CHUNK_ROWS);
 }
 
 /* Fetch the values of the rows that are a function's results. */
 static void
-fetch_sources(const GpucolWindowState *state, ChunkColumn *column)
+fetch_sources(const GpucolWindowState *state, GpucolWindowChunkColumn *column)
 {
 	const GpucolWindowChunk *chunk = state->chunk;
 	const GpucolWindowFunction *f = column->f;
 
 	for (uint32 i = 0; i < chunk->nrows; i++)
 	{
-		uint32		source = f->source[f->by_place ? state->next + i : chunk->rows[i]];
+		uint32		source = f->source[f->by_place ? chunk->places[i] : chunk->rows[i]];
 
 		column->isnull[i] = source == GPUCOL_WINDOW_NO_ROW || column->in->isnull[source];
 		column->values[i] = column->isnull[i] ? (Datum) 0 : column->in->values[source];
 	}
 }
 
-/* Fetch values by row. */
+/* Fetch values by row or by place. */
 static void
-fetch_values(const GpucolWindowChunk *chunk, const Datum *values, const bool *isnull,
-			 ChunkColumn *column)
+fetch_values(const uint32 *at, uint32 n, const Datum *values, const bool *isnull, GpucolWindowChunkColumn *column)
 {
-	for (uint32 i = 0; i < chunk->nrows; i++)
-		column->values[i] = values[chunk->rows[i]];
-	for (uint32 i = 0; i < chunk->nrows; i++)
-		column->isnull[i] = isnull[chunk->rows[i]];
+	for (uint32 i = 0; i < n; i++)
+		column->values[i] = values[at[i]];
+	for (uint32 i = 0; i < n; i++)
+		column->isnull[i] = isnull[at[i]];
 }
 
-/* Fetch the next rows. */
+void
+gpucol_window_chunk_fetch(GpucolWindowState *state, GpucolWindowChunkColumn *column)
+{
+	const GpucolWindowChunk *chunk = state->chunk;
+	const GpucolWindowFunction *f = column->f;
+
+	if (f == NULL)
+		fetch_values(chunk->rows, chunk->nrows, column->in->values, column->in->isnull, column);
+	else if (f->source != NULL)
+		fetch_sources(state, column);
+	else
+		fetch_values(f->by_place ? chunk->places : chunk->rows, chunk->nrows, f->values, f->isnull, column);
+}
+
+void
+gpucol_window_chunk_turn(GpucolWindowState *state)
+{
+	GpucolWindowChunk *chunk = state->chunk;
+
+	chunk->next = 0;
+	chunk->nrows = Min(chunk->room, state->rows.nrows - state->next);
+	for (uint32 i = 0; i < chunk->nrows; i++)
+	{
+		chunk->places[i] = state->next + i;
+		chunk->rows[i] = state->order.items[state->next + i].row;
+	}
+	state->next += chunk->nrows;
+}
+
+/* Fetch the next rows for tuples. */
 static void
 fetch_rows(GpucolWindowState *state)
 {
 	GpucolWindowChunk *chunk = state->chunk;
 
-	chunk->next = 0;
-	chunk->nrows = Min(CHUNK_ROWS, state->rows.nrows - state->next);
-	for (uint32 i = 0; i < chunk->nrows; i++)
-		chunk->rows[i] = state->order.items[state->next + i].row;
+	gpucol_window_chunk_turn(state);
+	chunk->for_batch = false;
 	for (int c = 0; c < chunk->ncolumns; c++)
-	{
-		ChunkColumn *column = &chunk->columns[c];
-
-		if (column->f == NULL)
-			fetch_values(chunk, column->in->values, column->in->isnull, column);
-		else if (column->f->source != NULL)
-			fetch_sources(state, column);
-		else if (!column->f->by_place)
-			fetch_values(chunk, column->f->values, column->f->isnull, column);
-		else
-		{
-			memcpy(column->values, column->f->values + state->next, chunk->nrows * sizeof(Datum));
-			memcpy(column->isnull, column->f->isnull + state->next, chunk->nrows);
-		}
-	}
-	state->next += chunk->nrows;
+		gpucol_window_chunk_fetch(state, &chunk->columns[c]);
 }
 
 /* Evaluate an expression for some row. */
@@ -155,12 +160,11 @@ evaluate(GpucolWindowState *state, ExprState *expr, uint32 row, bool *isnull)
 	return ExecEvalExprSwitchContext(expr, econtext, isnull);
 }
 
-/* The result of a function for the row of this number and place. */
-static Datum
-late_result(GpucolWindowState *state, GpucolWindowFunction *f, uint32 row, uint32 place,
-			bool *isnull)
+Datum
+gpucol_window_chunk_late(GpucolWindowState *state, GpucolWindowFunction *f, uint32 i, bool *isnull)
 {
-	uint32		at = f->by_place ? place : row;
+	uint32		row = state->chunk->rows[i];
+	uint32		at = f->by_place ? state->chunk->places[i] : row;
 	uint32		source;
 
 	if (f->source == NULL)
@@ -177,12 +181,21 @@ late_result(GpucolWindowState *state, GpucolWindowFunction *f, uint32 row, uint3
 	return state->rows.inputs[f->input].values[source];
 }
 
+void
+gpucol_window_chunk_put_late(GpucolWindowState *state, GpucolWindowFunction *f, uint32 i, TupleTableSlot *slot)
+{
+	int			column = state->ncolumns + (int) (f - state->functions);
+
+	slot->tts_values[column] = gpucol_window_chunk_late(state, f, i, &slot->tts_isnull[column]);
+}
+
 bool
 gpucol_window_deliver(GpucolWindowState *state, TupleTableSlot *slot)
 {
 	GpucolWindowChunk *chunk = state->chunk;
 	uint32		i;
 
+	Assert(state->next == 0 || !chunk->for_batch);
 	if (chunk->next == chunk->nrows || state->next == 0)
 	{
 		if (state->next == state->rows.nrows)
@@ -192,19 +205,12 @@ gpucol_window_deliver(GpucolWindowState *state, TupleTableSlot *slot)
 	i = chunk->next++;
 	for (int c = 0; c < chunk->ncolumns; c++)
 	{
-		const ChunkColumn *column = &chunk->columns[c];
+		const GpucolWindowChunkColumn *column = &chunk->columns[c];
 
 		slot->tts_values[column->column] = column->values[i];
 		slot->tts_isnull[column->column] = column->isnull[i];
 	}
 	for (int l = 0; l < chunk->nlate; l++)
-	{
-		GpucolWindowFunction *f = chunk->late[l];
-		int			column = state->ncolumns + (int) (f - state->functions);
-
-		slot->tts_values[column] = late_result(state, f, chunk->rows[i],
-											   state->next - chunk->nrows + i,
-											   &slot->tts_isnull[column]);
-	}
+		gpucol_window_chunk_put_late(state, chunk->late[l].f, i, slot);
 	return true;
 }

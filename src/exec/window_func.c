@@ -304,6 +304,7 @@ form_numeric(GpucolWindowFunction *f, uint32 at)
 	if (f->formed != (Datum) 0 && f->formed_sum == sum && f->formed_count == f->counts[at] &&
 		f->formed_scale == scale)
 		return f->formed;
+	f->nformed++;
 	f->formed_sum = sum;
 	f->formed_count = f->counts[at];
 	f->formed_scale = (uint8) scale;

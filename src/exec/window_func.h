@@ -61,6 +61,7 @@ typedef struct GpucolWindowFunction
 	uint32		formed_count;
 	uint8		formed_scale;
 	Datum		formed;
+	uint64		nformed;		/* so far */
 	MemoryContext formed_context;
 } GpucolWindowFunction;
 

@@ -312,7 +312,8 @@ has_batches(const Path *path)
 	if (IsA(path, SubqueryScanPath))
 		return has_batches(((const SubqueryScanPath *) path)->subpath);
 	if (IsA(path, CustomPath))
-		return strcmp(((const CustomPath *) path)->methods->CustomName, "GpucolAgg") == 0;
+		return strcmp(((const CustomPath *) path)->methods->CustomName, "GpucolAgg") == 0 ||
+			strcmp(((const CustomPath *) path)->methods->CustomName, "GpucolWindow") == 0;
 	if (!IsA(path, AppendPath))
 		return false;
 	foreach(lc, ((const AppendPath *) path)->subpaths)
