@@ -210,18 +210,31 @@ find_members(GpucolPlanReader *reader)
 	find_node(&reader->members[0], reader->plan);
 }
 
-bool
-gpucol_plan_reader_has_large_batches(PlanState *plan)
+/* Is a member a node that has batches, or such large ones? */
+static bool
+has_batches(PlanState *plan, bool large)
 {
 	GpucolPlanReader reader = {.plan = plan};
 
 	find_members(&reader);
 	for (int i = 0; i < reader.nmembers; i++)
 	{
-		if (reader.members[i].node != NULL && reader.members[i].ops->large)
+		if (reader.members[i].node != NULL && (!large || reader.members[i].ops->large))
 			return true;
 	}
 	return false;
+}
+
+bool
+gpucol_plan_reader_has_batches(PlanState *plan)
+{
+	return has_batches(plan, false);
+}
+
+bool
+gpucol_plan_reader_has_large_batches(PlanState *plan)
+{
+	return has_batches(plan, true);
 }
 
 /* Have a member know which of its columns are read. */

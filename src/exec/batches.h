@@ -65,7 +65,8 @@ extern const GpucolBatchOps gpucol_window_batches;
 /* Reads the rows of a plan from the first. */
 typedef struct GpucolPlanReader GpucolPlanReader;
 
-/* May rows of a plan come in batches that several threads share? */
+/* May rows of a plan come in batches; in those that several threads share? */
+extern bool gpucol_plan_reader_has_batches(PlanState *plan);
 extern bool gpucol_plan_reader_has_large_batches(PlanState *plan);
 
 /* Begin, in the current memory context, which ends it; the plan is scanned again. */

@@ -3,7 +3,7 @@
  * window.c
  *	  GpucolWindow: the window functions of a query over the rows of any plan.
  *
- * The node takes all rows of its child (window_rows.c), turns keys into codes
+ * The node takes all rows of its child (window_take.c), turns keys into codes
  * (window_codes.c), sorts by these (window_order.c), computes every function a partition at
  * a time (window_frame.c, window_func.c, window_agg.c), and only then delivers its first
  * row: so whatever it cannot do, memory that does not suffice included, is left to
@@ -25,7 +25,6 @@
 #include "exec/rights.h"
 #include "exec/run.h"
 #include "exec/window.h"
-#include "exec/window_agg.h"
 
 static Node *window_create_state(CustomScan *cscan);
 static void window_begin(CustomScanState *node, EState *estate, int eflags);
@@ -89,32 +88,6 @@ window_begin(CustomScanState *node, EState *estate, int eflags)
 	node->custom_ps = list_copy(state->children);
 }
 
-/* ------------------------------------------------------------------------
- * Taking rows
- * ------------------------------------------------------------------------
- */
-
-/* Take all rows of the child; NULL, or why that cannot be. */
-static const char *
-take_rows(GpucolWindowState *state)
-{
-	ExprContext *econtext = state->css.ss.ps.ps_ExprContext;
-	PlanState  *child = linitial(state->children);
-
-	for (;;)
-	{
-		TupleTableSlot *slot;
-
-		CHECK_FOR_INTERRUPTS();
-		slot = ExecProcNode(child);
-		if (TupIsNull(slot))
-			return NULL;
-		if (!gpucol_window_rows_add(&state->rows, slot, econtext) ||
-			(state->rows.nrows >= state->few.next && !gpucol_window_few_drop(state)))
-			return GPUCOL_WINDOW_MEMORY;
-	}
-}
-
 /* Compute everything; false where the ordinary plan has to. */
 static bool
 compute(GpucolWindowState *state)
@@ -124,7 +97,7 @@ compute(GpucolWindowState *state)
 
 	gpucol_window_rows_open(&state->rows, estate->es_query_cxt);
 	gpucol_window_few_start(state);
-	state->why = take_rows(state);
+	state->why = gpucol_window_take(state);
 	if (state->why == NULL)
 		state->why = gpucol_window_run(state);
 	state->css.ss.ps.ps_ExprContext->ecxt_scantuple = NULL;

@@ -82,6 +82,9 @@ typedef struct GpucolWindowState
 /* window_input.c: what the plan says, as inputs and expressions */
 extern void gpucol_window_inputs_init(GpucolWindowState *state);
 
+/* window_take.c: take all rows of the child; NULL, or why that cannot be */
+extern const char *gpucol_window_take(GpucolWindowState *state);
+
 /* window_run.c: compute all functions over the rows; NULL, or why that cannot be */
 extern const char *gpucol_window_run(GpucolWindowState *state);
 

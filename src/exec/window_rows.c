@@ -123,26 +123,28 @@ gpucol_window_rows_copy(GpucolWindowRows *rows, int16 typlen, Datum value)
 	return PointerGetDatum(to);
 }
 
-/* The value of an input for the row in the slot. */
-static inline Datum
-input_value(GpucolWindowRows *rows, const GpucolWindowInput *input, TupleTableSlot *slot,
-			ExprContext *econtext, bool *isnull)
+/* Put the value of an input for the row in the slot, which is to be that of this number. */
+static inline void
+put_value(GpucolWindowRows *rows, GpucolWindowInput *input, uint32 at, TupleTableSlot *slot, ExprContext *econtext)
 {
-	Datum		value;
+	bool		isnull = true;
+	Datum		value = (Datum) 0;
 
-	*isnull = true;
-	if (input->filter >= 0 && rows->inputs[input->filter].isnull[rows->nrows])
-		return (Datum) 0;
-	if (input->expr == NULL)
+	if (input->filter >= 0 && rows->inputs[input->filter].isnull[at])
+		isnull = true;
+	else if (input->expr == NULL)
 	{
-		*isnull = slot->tts_isnull[input->column];
+		isnull = slot->tts_isnull[input->column];
 		value = slot->tts_values[input->column];
 	}
 	else
-		value = ExecEvalExprSwitchContext(input->expr, econtext, isnull);
-	if (input->if_true && !*isnull && !DatumGetBool(value))
-		*isnull = true;
-	return value;
+		value = ExecEvalExprSwitchContext(input->expr, econtext, &isnull);
+	if (input->if_true && !isnull && !DatumGetBool(value))
+		isnull = true;
+	if (!isnull && !input->typbyval)
+		value = gpucol_window_rows_copy(rows, input->typlen, value);
+	input->values[at] = isnull ? (Datum) 0 : value;
+	input->isnull[at] = isnull;
 }
 
 bool
@@ -154,19 +156,75 @@ gpucol_window_rows_add(GpucolWindowRows *rows, TupleTableSlot *slot, ExprContext
 	econtext->ecxt_scantuple = slot;
 	ResetExprContext(econtext);
 	for (int i = 0; i < rows->ninputs; i++)
-	{
-		GpucolWindowInput *input = &rows->inputs[i];
-		bool		isnull;
-		Datum		value = input_value(rows, input, slot, econtext, &isnull);
-
-		if (!isnull && !input->typbyval)
-			value = gpucol_window_rows_copy(rows, input->typlen, value);
-		input->values[rows->nrows] = isnull ? (Datum) 0 : value;
-		input->isnull[rows->nrows] = isnull;
-	}
+		put_value(rows, &rows->inputs[i], rows->nrows, slot, econtext);
 	rows->nrows++;
 	rows->taken++;
 	return rows->nrows % FIRST_ROWS != 0 || gpucol_window_rows_fit(rows, 0);
+}
+
+/* Put the values of a column. */
+static void
+put_column(GpucolWindowRows *rows, GpucolWindowInput *input, const Datum *values, const bool *isnull, uint32 n)
+{
+	Datum	   *to = input->values + rows->nrows;
+
+	memcpy(input->isnull + rows->nrows, isnull, n * sizeof(bool));
+	for (uint32 i = 0; i < n; i++)
+		to[i] = isnull[i] ? (Datum) 0 : values[i];
+	if (input->typbyval)
+		return;
+	for (uint32 i = 0; i < n; i++)
+	{
+		if (!isnull[i])
+			to[i] = gpucol_window_rows_copy(rows, input->typlen, values[i]);
+	}
+}
+
+/* Evaluate the inputs that are expressions, for the row at i of columns. */
+static void
+put_computed(GpucolWindowRows *rows, Datum *const *values, bool *const *isnull, int ncolumns, uint32 i,
+			 TupleTableSlot *slot, ExprContext *econtext)
+{
+	for (int c = 0; c < ncolumns; c++)
+	{
+		slot->tts_isnull[c] = values[c] == NULL || isnull[c][i];
+		slot->tts_values[c] = slot->tts_isnull[c] ? (Datum) 0 : values[c][i];
+	}
+	econtext->ecxt_scantuple = slot;
+	ResetExprContext(econtext);
+	for (int k = 0; k < rows->ninputs; k++)
+	{
+		if (rows->inputs[k].expr != NULL)
+			put_value(rows, &rows->inputs[k], rows->nrows + i, slot, econtext);
+	}
+}
+
+bool
+gpucol_window_rows_add_columns(GpucolWindowRows *rows, Datum *const *values, bool *const *isnull, int ncolumns,
+							   uint32 n, TupleTableSlot *slot, ExprContext *econtext)
+{
+	bool		computes = false;
+
+	while (rows->allocated - rows->nrows < n)
+	{
+		if (!grow(rows))
+			return false;
+	}
+	for (int i = 0; i < rows->ninputs; i++)
+	{
+		GpucolWindowInput *input = &rows->inputs[i];
+
+		computes |= input->expr != NULL;
+		if (input->expr == NULL)
+			put_column(rows, input, values[input->column], isnull[input->column], n);
+	}
+	ExecClearTuple(slot);
+	ExecStoreVirtualTuple(slot);
+	for (uint32 i = 0; i < n && computes; i++)
+		put_computed(rows, values, isnull, ncolumns, i, slot, econtext);
+	rows->nrows += n;
+	rows->taken += n;
+	return gpucol_window_rows_fit(rows, 0);
 }
 
 /*

@@ -51,6 +51,13 @@ extern void gpucol_window_rows_open(GpucolWindowRows *rows, MemoryContext parent
 extern bool gpucol_window_rows_add(GpucolWindowRows *rows, TupleTableSlot *slot,
 								   ExprContext *econtext);
 
+/*
+ * Add n rows, not more than a thousand and some, of these columns of the child; those that no input reads may be
+ * NULL.  Expressions read them from the slot, which is virtual.
+ */
+extern bool gpucol_window_rows_add_columns(GpucolWindowRows *rows, Datum *const *values, bool *const *isnull,
+										   int ncolumns, uint32 n, TupleTableSlot *slot, ExprContext *econtext);
+
 /* Is there memory for so many bytes more? */
 extern bool gpucol_window_rows_fit(GpucolWindowRows *rows, Size more);
 

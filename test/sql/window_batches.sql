@@ -105,6 +105,16 @@ RESET gpucol.memory_limit;
 SET work_mem = '64kB';
 SELECT compare('SELECT sum(a * 2 + 0.5), count(*), max(z), min(y) FROM (SELECT avg(m) OVER (PARTITION BY k) AS a, lag(t) OVER (ORDER BY id) AS z, x AS y FROM g) q WHERE a * 2 > 7');
 RESET work_mem;
+-- rows that a window takes: of a scan, tested by the engine or PostgreSQL, with arguments that are computed; of
+-- groups, of a window, of several, and of a join
+SELECT compare('SELECT id, sum(v + 1) FILTER (WHERE w > 1000) OVER (PARTITION BY k ORDER BY id), max(upper(t)) OVER (PARTITION BY v), count(*) FILTER (WHERE b) OVER (), lag(m * 2, v) OVER (ORDER BY id), sum(length(x)) OVER (PARTITION BY c ORDER BY id) FROM g WHERE w > 30');
+SELECT compare('SELECT id, sum(v) OVER (PARTITION BY k ORDER BY id), x FROM g WHERE reverse(t) <> ''7 eman'' AND w > 7');
+SELECT compare('SELECT k, sum(sum(m)) OVER (ORDER BY k), rank() OVER (ORDER BY max(t) DESC, k), lag(avg(m)) OVER (ORDER BY k), min(x) FROM g GROUP BY k');
+SELECT compare('SELECT k, s, lag(a) OVER (PARTITION BY v ORDER BY s, id) FROM (SELECT id, k, v, sum(m) OVER (PARTITION BY k ORDER BY id) AS s, lag(t) OVER (PARTITION BY k ORDER BY id) AS a FROM g) q WHERE s > 20');
+SELECT compare('SELECT r, sum(c) OVER (ORDER BY r) FROM (SELECT k AS r, count(*) AS c FROM g GROUP BY k UNION ALL SELECT w, rank() OVER (ORDER BY w) FROM g) q');
+SELECT compare('SELECT id, label, count(*) OVER (PARTITION BY label), sum(m) OVER (PARTITION BY kind ORDER BY id) FROM g JOIN dim USING (k)');
+SELECT compare('SELECT sum(1) OVER (), count(*) OVER (PARTITION BY v) FROM g');
+SELECT compare('SELECT z.k, (SELECT max(r) FROM (SELECT row_number() OVER (ORDER BY id) AS r FROM g WHERE v = z.k) q) FROM dim z WHERE z.k < 5');
 -- scanned again, with a parameter in a condition, and by a cursor
 SELECT compare('SELECT z.k, (SELECT count(*) FROM (SELECT v, row_number() OVER (PARTITION BY k ORDER BY id) AS r FROM g) q WHERE r > z.k AND v = z.k) FROM dim z WHERE z.k < 5');
 PREPARE few(int) AS SELECT v, count(*) FROM (SELECT v, row_number() OVER (PARTITION BY k ORDER BY id) AS r FROM g) q WHERE r = $1 GROUP BY v ORDER BY v;
