@@ -172,6 +172,18 @@ divide_sum(__int128 sum, int scale, int64 count, __int128 *mantissa, int *result
 	return true;
 }
 
+Datum
+gpucol_average_datum(__int128 sum, int scale, int64 count)
+{
+	__int128	mantissa;
+	int			result_scale;
+
+	if (divide_sum(sum, scale, count, &mantissa, &result_scale))
+		return gpucol_typemap_numeric(mantissa, result_scale);
+	return DirectFunctionCall2(numeric_div, gpucol_typemap_numeric(sum, scale),
+							   NumericGetDatum(int64_to_numeric(count)));
+}
+
 /* avg as the mantissa of a numeric, if it is one that is found quickly */
 static bool
 avg_mantissa(const GpucolFinal *final, const GpucolAggState *states, __int128 *mantissa, int *scale)

@@ -15,12 +15,10 @@
 
 #include "catalog/pg_type.h"
 #include "miscadmin.h"
-#include "utils/builtins.h"
-#include "utils/fmgrprotos.h"
 #include "utils/memutils.h"
-#include "utils/numeric.h"
 
 #include "columnar/typemap.h"
+#include "exec/result.h"
 #include "exec/window_agg.h"
 #include "exec/window_func.h"
 
@@ -312,10 +310,8 @@ form_numeric(GpucolWindowFunction *f, uint32 at)
 		sum /= 10;
 	MemoryContextReset(f->formed_context);
 	old = MemoryContextSwitchTo(f->formed_context);
-	f->formed = gpucol_typemap_numeric(sum, scale);
-	if (f->kind == GPUCOL_WINDOW_AVG_NUMERIC)
-		f->formed = DirectFunctionCall2(numeric_div, f->formed,
-										NumericGetDatum(int64_to_numeric(f->formed_count)));
+	f->formed = f->kind == GPUCOL_WINDOW_AVG_NUMERIC ? gpucol_average_datum(sum, scale, f->formed_count) :
+		gpucol_typemap_numeric(sum, scale);
 	MemoryContextSwitchTo(old);
 	return f->formed;
 }
