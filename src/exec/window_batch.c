@@ -21,6 +21,7 @@
 #include "miscadmin.h"
 #include "nodes/nodeFuncs.h"
 #include "optimizer/clauses.h"
+#include "optimizer/cost.h"
 #include "optimizer/optimizer.h"
 #include "utils/datum.h"
 
@@ -31,6 +32,9 @@
 
 /* A batch whose values have so many bytes ends. */
 #define BATCH_BYTES	((Size) 4 * 1024 * 1024)
+
+/* What may be computed twice for a row, in cpu_operator_cost. */
+#define TWICE_OPERATORS	10
 
 /* A column of the target list. */
 typedef struct BatchColumn
@@ -149,6 +153,43 @@ replace_columns(Node *node, void *tlist)
 	return expression_tree_mutator(node, replace_columns, tlist);
 }
 
+/* What is computed anew for a column of the target list; NULL: it is kept. */
+static Node *
+computed(const GpucolWindowState *state, Expr *expr)
+{
+	BatchColumn column = {0};
+
+	if (!IsA(expr, Var))
+		return (Node *) expr;
+	if (find_column(state, ((Var *) expr)->varattno - 1, &column) && column.late != NULL)
+		return (Node *) column.late->func->args;
+	return NULL;
+}
+
+/* Are the columns cheap that conditions read, and which are computed anew for a batch? */
+static bool
+are_cheap(const GpucolWindowState *state, List *conditions)
+{
+	Bitmapset  *reads = NULL;
+	QualCost	cost = {0};
+	ListCell   *lc;
+
+	pull_varattnos((Node *) conditions, OUTER_VAR, &reads);
+	foreach(lc, state->css.ss.ps.plan->targetlist)
+	{
+		Node	   *node = computed(state, lfirst_node(TargetEntry, lc)->expr);
+		QualCost	one;
+
+		if (node == NULL || !is_read(reads, foreach_current_index(lc)))
+			continue;
+		cost_qual_eval_node(&one, node, NULL);
+		cost.startup += one.startup;
+		cost.per_tuple += one.per_tuple;
+	}
+	bms_free(reads);
+	return cost.startup == 0 && cost.per_tuple <= TWICE_OPERATORS * cpu_operator_cost;
+}
+
 /* Say what conditions read. */
 static void
 find_tested(GpucolWindowState *state, List *conditions)
@@ -188,7 +229,8 @@ gpucol_window_offer(GpucolWindowState *state, PlanState *above, List *conditions
 	MemoryContext old;
 
 	if (state->fallback != NULL || contain_subplans((Node *) plan->targetlist) ||
-		contain_volatile_functions((Node *) plan->targetlist) || contain_subplans((Node *) plan->qual))
+		contain_volatile_functions((Node *) plan->targetlist) || contain_subplans((Node *) plan->qual) ||
+		!are_cheap(state, conditions))
 		return false;
 	old = MemoryContextSwitchTo(state->css.ss.ps.state->es_query_cxt);
 	if (chunk->batches == NULL)

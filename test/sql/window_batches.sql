@@ -41,7 +41,11 @@ SELECT delivered('SELECT r, count(*) FROM (SELECT row_number() OVER (PARTITION B
 SELECT delivered('SELECT v, count(*), sum(m) FROM (SELECT v, m, row_number() OVER (PARTITION BY k ORDER BY id DESC) AS r FROM g) q WHERE r <= 3 GROUP BY v');
 SELECT delivered('SELECT v, count(*), sum(m) FROM (SELECT v, m, row_number() OVER (PARTITION BY k ORDER BY id DESC) AS r FROM g) q WHERE r = 3 GROUP BY v');
 SELECT delivered('SELECT v, count(*) FROM (SELECT v, f, lag(f) OVER (PARTITION BY k ORDER BY id DESC) AS a, id % 3 AS z FROM g) q WHERE f > 1.1 * a AND z < 2 GROUP BY v');
--- but not where that is volatile, or a query
+-- but not where that is volatile, a query, or takes long and would be computed twice
+CREATE FUNCTION slow(int) RETURNS int LANGUAGE plpgsql IMMUTABLE AS 'BEGIN RETURN $1; END';
+SELECT delivered('SELECT z, count(*) FROM (SELECT slow(v) AS z, rank() OVER (ORDER BY w) AS a FROM g) q WHERE a > z GROUP BY z');
+SELECT delivered('SELECT v, count(*) FROM (SELECT v, lag(slow(v)) OVER (ORDER BY id) AS a FROM g) q WHERE a > 3 GROUP BY v');
+SELECT delivered('SELECT z, count(*) FROM (SELECT slow(v) AS z, rank() OVER (ORDER BY w) AS a FROM g) q WHERE a > 3 GROUP BY z');
 SELECT delivered('SELECT v, count(*) FROM (SELECT v, rank() OVER (ORDER BY w) AS a FROM g) q WHERE a > random() - 1 GROUP BY v');
 SELECT delivered('SELECT v, count(*) FROM (SELECT v, id, rank() OVER (ORDER BY w) AS a FROM g) q WHERE a > (SELECT count(*) FROM dim WHERE k < q.id) GROUP BY v');
 -- joined, the derived table being looked up in or flowing, and a union of several
