@@ -7,6 +7,7 @@
  * expression is harmless where it cannot come near: numerics are followed by the digits that their
  * values have at most, from the declared precision of columns through arithmetic and aggregates;
  * times by how far a sum of constants goes; integers only where they are computed of constants.
+ * Divisors are constants, NULLIF(x, 0), or what a condition of CASE has told from 0.
  *
  *-------------------------------------------------------------------------
  */
@@ -61,6 +62,19 @@ get_call(Node *node, Oid *funcid, Node **left, Node **right)
 	return true;
 }
 
+/* Is an expression harmless, whatever a CASE around it has found out? */
+static bool
+check_apart(GpucolHarmlessCheck *c, Node *node)
+{
+	List	   *nonzero = c->nonzero;
+	bool		ok;
+
+	c->nonzero = NIL;
+	ok = gpucol_harmless_check_expr(c, node);
+	c->nonzero = nonzero;
+	return ok;
+}
+
 /* Digits of a constant, before and behind the point. */
 static int
 constant_digits(const Const *value)
@@ -70,14 +84,6 @@ constant_digits(const Const *value)
 	return (int) strlen(DatumGetCString(DirectFunctionCall1(numeric_out, value->constvalue)));
 }
 
-static bool
-is_numeric_zero(const Const *value)
-{
-	return !value->constisnull &&
-		DatumGetBool(DirectFunctionCall2(numeric_eq, value->constvalue,
-										 DirectFunctionCall1(int4_numeric, Int32GetDatum(0))));
-}
-
 /* The same of a column, by its declaration or by what a subquery computes for it. */
 static int
 column_digits(GpucolHarmlessCheck *c, const Var *var)
@@ -85,6 +91,7 @@ column_digits(GpucolHarmlessCheck *c, const Var *var)
 	int32		typmod = var->vartypmod - VARHDRSZ;
 	Query	   *scope = c->scope;
 	Query	   *level = c->level;
+	List	   *nonzero = c->nonzero;
 	RangeTblEntry *rte;
 	int			digits;
 
@@ -100,10 +107,12 @@ column_digits(GpucolHarmlessCheck *c, const Var *var)
 		return -1;
 	c->scope = rte->subquery;
 	c->level = level == NULL ? NULL : rte->subquery;
+	c->nonzero = NIL;			/* its columns are others */
 	digits = gpucol_harmless_digits(c, (Node *) get_tle_by_resno(rte->subquery->targetList,
 														 var->varattno)->expr);
 	c->scope = scope;
 	c->level = level;
+	c->nonzero = nonzero;
 	return digits;
 }
 
@@ -128,6 +137,16 @@ aggregate_digits(GpucolHarmlessCheck *c, Aggref *agg)
 		case F_MAX_NUMERIC:
 			digits = gpucol_harmless_digits(c, (Node *) linitial_node(TargetEntry, agg->args)->expr);
 			return digits < 0 ? -1 : digits + SUM_DIGITS + QUOTIENT_DIGITS;
+		case F_STDDEV_INT2:
+		case F_STDDEV_INT4:
+		case F_STDDEV_INT8:
+		case F_STDDEV_SAMP_INT2:
+		case F_STDDEV_SAMP_INT4:
+		case F_STDDEV_SAMP_INT8:
+		case F_STDDEV_POP_INT2:
+		case F_STDDEV_POP_INT4:
+		case F_STDDEV_POP_INT8:
+			return 2 * (INTEGER_DIGITS + SUM_DIGITS) + QUOTIENT_DIGITS;
 		default:
 			return -1;
 	}
@@ -174,19 +193,69 @@ gpucol_harmless_constant_integer(Node *node, int64 *value)
 	return *value >= PG_INT32_MIN && *value <= PG_INT32_MAX;
 }
 
-/* Is a numeric a constant other than 0? */
+/* The sign of a constant numeric: -1, 0 or 1; false if it is none, NULL or NaN. */
 static bool
-is_good_divisor(Node *node)
+constant_sign(Node *node, int *sign)
 {
 	Oid			funcid;
 	Node	   *left;
 	Node	   *right;
-	int64		value;
+	int64		integer;
+	Datum		value;
 
-	if (IsA(node, Const))
-		return !is_numeric_zero((Const *) node);
-	return get_call(node, &funcid, &left, &right) && funcid == F_NUMERIC_INT4 &&
-		gpucol_harmless_constant_integer(left, &value) && value != 0;
+	if (get_call(node, &funcid, &left, &right) && funcid == F_NUMERIC_INT4 &&
+		gpucol_harmless_constant_integer(left, &integer))
+	{
+		*sign = (integer > 0) - (integer < 0);
+		return true;
+	}
+	if (!IsA(node, Const) || ((Const *) node)->consttype != NUMERICOID || ((Const *) node)->constisnull ||
+		numeric_is_nan(DatumGetNumeric(((Const *) node)->constvalue)))
+		return false;
+	value = DirectFunctionCall2(numeric_cmp, ((Const *) node)->constvalue,
+								DirectFunctionCall1(int4_numeric, Int32GetDatum(0)));
+	*sign = DatumGetInt32(value);
+	return true;
+}
+
+/* Is a numeric not 0, whatever the row: a constant, NULLIF(x, 0), or told from 0 before? */
+static bool
+is_good_divisor(GpucolHarmlessCheck *c, Node *node)
+{
+	int			sign;
+
+	if (IsA(node, NullIfExpr))
+		return ((NullIfExpr *) node)->opfuncid == F_NUMERIC_EQ &&
+			constant_sign(lsecond(((NullIfExpr *) node)->args), &sign) && sign == 0;
+	if (IsA(node, Const) && ((Const *) node)->constisnull)
+		return true;
+	return constant_sign(node, &sign) ? sign != 0 : list_member(c->nonzero, node);
+}
+
+/* The numeric that a comparison with a constant tells from 0: where it is true, or (`otherwise`) where it is not. */
+static Node *
+other_than_zero(Node *condition, bool otherwise)
+{
+	Oid			funcid;
+	Node	   *left;
+	Node	   *right;
+	int			sign;
+
+	if (!get_call(condition, &funcid, &left, &right) || right == NULL || !constant_sign(right, &sign))
+		return NULL;
+	switch (funcid)
+	{
+		case F_NUMERIC_EQ:
+			return (otherwise ? sign == 0 : sign != 0) ? left : NULL;
+		case F_NUMERIC_NE:
+			return !otherwise && sign == 0 ? left : NULL;
+		case F_NUMERIC_GT:
+			return !otherwise && sign >= 0 ? left : NULL;
+		case F_NUMERIC_LT:
+			return !otherwise && sign <= 0 ? left : NULL;
+		default:
+			return NULL;
+	}
 }
 
 /* The most digits of several values. */
@@ -207,24 +276,65 @@ most_digits(GpucolHarmlessCheck *c, List *values)
 	return most;
 }
 
+/* Is a condition of a CASE harmless, where it compares the CASE's argument with a constant or has none? */
+static bool
+check_condition(GpucolHarmlessCheck *c, const CaseExpr *expr, Node *condition)
+{
+	Oid			funcid;
+	Node	   *left;
+	Node	   *right;
+	int			sign;
+
+	if (expr->arg == NULL)
+		return check_apart(c, condition);
+	return get_call(condition, &funcid, &left, &right) && funcid == F_NUMERIC_EQ && IsA(left, CaseTestExpr) &&
+		constant_sign(right, &sign);
+}
+
+/* What is told from 0, where conditions speak of the argument of a CASE. */
+static List *
+nonzero_in_case(const CaseExpr *expr, Node *condition, bool otherwise, List *nonzero)
+{
+	Node	   *node = other_than_zero(condition, otherwise);
+
+	if (node != NULL && expr->arg != NULL)
+		node = (Node *) expr->arg;
+	return node == NULL ? list_copy(nonzero) : lappend(list_copy(nonzero), node);
+}
+
 /* The digits of a CASE, whose conditions are harmless. */
 static int
 case_digits(GpucolHarmlessCheck *c, const CaseExpr *expr)
 {
-	List	   *values = expr->defresult == NULL ? NIL : list_make1(expr->defresult);
+	List	   *outer = c->nonzero;
+	int			most = 0;
+	bool		ok = expr->arg == NULL || gpucol_harmless_digits(c, (Node *) expr->arg) >= 0;
 	ListCell   *lc;
 
-	if (expr->arg != NULL)
-		return -1;
 	foreach(lc, expr->args)
 	{
 		const CaseWhen *branch = lfirst_node(CaseWhen, lc);
+		List	   *before = c->nonzero;
+		int			digits;
 
-		if (!gpucol_harmless_check_expr(c, (Node *) branch->expr))
-			return -1;
-		values = lappend(values, branch->result);
+		if (!ok || !check_condition(c, expr, (Node *) branch->expr))
+			break;
+		c->nonzero = nonzero_in_case(expr, (Node *) branch->expr, false, before);
+		digits = gpucol_harmless_digits(c, (Node *) branch->result);
+		c->nonzero = nonzero_in_case(expr, (Node *) branch->expr, true, before);
+		ok = digits >= 0;
+		most = Max(most, digits);
 	}
-	return most_digits(c, values);
+	ok = ok && lc == NULL;
+	if (ok && expr->defresult != NULL)
+	{
+		int			digits = gpucol_harmless_digits(c, (Node *) expr->defresult);
+
+		ok = digits >= 0;
+		most = Max(most, digits);
+	}
+	c->nonzero = outer;
+	return ok ? most : -1;
 }
 
 /* Digits that the values of a numeric expression have at most, or -1: not known. */
@@ -243,11 +353,20 @@ gpucol_harmless_digits(GpucolHarmlessCheck *c, Node *node)
 	if (IsA(node, Const))
 		return constant_digits((Const *) node);
 	if (IsA(node, Aggref))
-		return aggregate_digits(c, (Aggref *) node);
+	{
+		List	   *nonzero = c->nonzero;
+
+		c->nonzero = NIL;		/* rows are aggregated, of which it says nothing */
+		a = aggregate_digits(c, (Aggref *) node);
+		c->nonzero = nonzero;
+		return a;
+	}
 	if (IsA(node, CoalesceExpr))
 		return most_digits(c, ((CoalesceExpr *) node)->args);
 	if (IsA(node, CaseExpr))
 		return case_digits(c, (CaseExpr *) node);
+	if (IsA(node, NullIfExpr))
+		return ((NullIfExpr *) node)->opfuncid == F_NUMERIC_EQ ? most_digits(c, ((NullIfExpr *) node)->args) : -1;
 	if (IsA(node, Var))
 		return gpucol_harmless_check_column(c, (Var *) node) ? column_digits(c, (Var *) node) : -1;
 	if (!get_call(node, &funcid, &left, &right))
@@ -257,7 +376,7 @@ gpucol_harmless_digits(GpucolHarmlessCheck *c, Node *node)
 		case F_NUMERIC_INT2:
 		case F_NUMERIC_INT4:
 		case F_NUMERIC_INT8:
-			return gpucol_harmless_check_expr(c, left) ? INTEGER_DIGITS : -1;
+			return check_apart(c, left) ? INTEGER_DIGITS : -1;
 		case F_NUMERIC_UMINUS:
 		case F_NUMERIC_UPLUS:
 		case F_NUMERIC_ABS:
@@ -268,7 +387,7 @@ gpucol_harmless_digits(GpucolHarmlessCheck *c, Node *node)
 		case F_NUMERIC_MUL:
 			break;
 		case F_NUMERIC_DIV:
-			if (!is_good_divisor(right))
+			if (!is_good_divisor(c, right))
 				return -1;
 			break;
 		default:

@@ -273,6 +273,11 @@ hide(Node *node, GpucolHarmlessCheck *c)
 			return hidden(c, node, check_sublink(c, (SubLink *) node));
 		case T_ArrayExpr:
 			return hidden(c, node, check_list(c, ((ArrayExpr *) node)->elements));
+		case T_CaseExpr:
+		case T_NullIfExpr:
+			if (gpucol_harmless_digits(c, node) >= 0)
+				return some_column(node);
+			break;
 		case T_OpExpr:
 		case T_FuncExpr:
 			if (gpucol_harmless_constant_integer(node, &value) || gpucol_harmless_is_near_time(c, node, 0) ||

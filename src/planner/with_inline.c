@@ -132,11 +132,12 @@ may_inline(Query *query, const CommonTableExpr *cte)
 
 /* ---- its readers ---- */
 
-/* Is an expression a constant, or a parameter of the statement? */
+/* Is an expression one of constants, and of parameters of the statement? */
 static bool
 is_constant(const Node *node)
 {
-	return IsA(node, Const) || (IsA(node, Param) && ((const Param *) node)->paramkind == PARAM_EXTERN);
+	return !contain_var_clause((Node *) node) && !checkExprHasSubLink((Node *) node) &&
+		!contain_volatile_functions((Node *) node);
 }
 
 /* The column of table `rti` that a condition has equal a constant; else 0. */
