@@ -72,7 +72,7 @@ SELECT type, count(*), count(*) FILTER (WHERE made(e, k, 'forbid', type) IS DIST
 FROM constant, expression, unnest('{"",numeric,"numeric(18,3)","numeric(5,-3)"}'::text[]) type WHERE e = 'c * K' GROUP BY 1 ORDER BY 1;
 
 -- rows of different scales in a sum or difference with one that shows as many digits: an engine's key
-SELECT e, d, count(*) FROM (SELECT e, twin(replace(replace(q, '{}', e), 'K', '0.25')) AS d
+SELECT e, d, count(*) FROM (SELECT e, regexp_replace(twin(replace(replace(q, '{}', e), 'K', '0.25')), '^Gpucol\w+$', 'pushed down') AS d
 	FROM unnest('{"p - coalesce(c, 0)","p + CASE WHEN id % 2 = 0 THEN 1 ELSE 2.5 END","coalesce(c, 0) - p","c - coalesce(p, 0)","coalesce(c, 0) + coalesce(p, 0.0)","p - coalesce(c, 0) + q","(p - coalesce(c, 0)) * c","p - coalesce(h, 0.000)","p * coalesce(c, 0)","p - coalesce(c, NULL)"}'::text[]) e, shape) x
 	GROUP BY 1, 2 ORDER BY e COLLATE "C", d COLLATE "C";
 CREATE FUNCTION is_fed(query text) RETURNS bool LANGUAGE plpgsql AS $$
