@@ -110,19 +110,13 @@ SELECT count(*) FROM kinds_heap h JOIN kinds_packed p USING (i) WHERE NOT record
 -- statements on the elements, over segments and delta, by the engine
 INSERT INTO arrays_packed SELECT * FROM arrays_heap WHERE id % 1000 = 8;
 INSERT INTO arrays_heap SELECT * FROM arrays_heap WHERE id % 1000 = 8;
-CREATE FUNCTION alike(query text) RETURNS text LANGUAGE plpgsql AS $$
-DECLARE missing bigint; extra bigint; n bigint;
-BEGIN
-	EXECUTE 'CREATE TEMP TABLE of_heap AS ' || replace(query, '#', 'arrays_heap');
-	SET LOCAL gpucol.pushdown = require;
-	EXECUTE 'CREATE TEMP TABLE of_packed AS ' || replace(query, '#', 'arrays_packed');
-	SET LOCAL gpucol.pushdown = allow;
-	SELECT count(*) INTO missing FROM (SELECT x::text FROM of_heap x EXCEPT ALL SELECT x::text FROM of_packed x) q;
-	SELECT count(*) INTO extra FROM (SELECT x::text FROM of_packed x EXCEPT ALL SELECT x::text FROM of_heap x) q;
-	SELECT count(*) INTO n FROM of_heap;
-	DROP TABLE of_heap, of_packed;
-	RETURN CASE WHEN missing + extra = 0 AND n > 0 THEN 'alike' ELSE format('%s missing, %s extra of %s', missing, extra, n) END;
-END $$;
+\set heap arrays_heap
+\set packed arrays_packed
+\getenv srcdir PG_ABS_SRCDIR
+\set include :srcdir /include/alike.psql
+\set ECHO none
+\i :include
+\set ECHO all
 SELECT query, alike(query) FROM (VALUES
 	('SELECT cardinality(i4) AS n, count(*) FROM # GROUP BY n'),
 	('SELECT cardinality(empty) AS n, array_length(empty, 1), array_upper(nulls, 1), array_lower(i4, 1), array_ndims(empty), count(*) FROM # GROUP BY 1, 2, 3, 4, 5'),

@@ -35,19 +35,13 @@ CREATE TABLE made_dim USING gpucol AS SELECT k, k % 7 AS c FROM generate_series(
 VACUUM ANALYZE made_dim;
 EXPLAIN (COSTS OFF) SELECT count(*) FROM made_packed p WHERE EXISTS (SELECT FROM unnest(plain) e JOIN made_dim d ON d.k = e WHERE d.c < 3);
 
-CREATE FUNCTION alike(query text) RETURNS text LANGUAGE plpgsql AS $$
-DECLARE missing bigint; extra bigint; n bigint;
-BEGIN
-	EXECUTE 'CREATE TEMP TABLE of_heap AS ' || replace(query, '#', 'made_heap');
-	SET LOCAL gpucol.pushdown = require;
-	EXECUTE 'CREATE TEMP TABLE of_packed AS ' || replace(query, '#', 'made_packed');
-	SET LOCAL gpucol.pushdown = allow;
-	SELECT count(*) INTO missing FROM (SELECT x::text FROM of_heap x EXCEPT ALL SELECT x::text FROM of_packed x) q;
-	SELECT count(*) INTO extra FROM (SELECT x::text FROM of_packed x EXCEPT ALL SELECT x::text FROM of_heap x) q;
-	SELECT count(*) INTO n FROM of_heap;
-	DROP TABLE of_heap, of_packed;
-	RETURN CASE WHEN missing + extra = 0 AND n > 0 THEN 'alike' ELSE format('%s missing, %s extra of %s', missing, extra, n) END;
-END $$;
+\set heap made_heap
+\set packed made_packed
+\getenv srcdir PG_ABS_SRCDIR
+\set include :srcdir /include/alike.psql
+\set ECHO none
+\i :include
+\set ECHO all
 -- each kind of array
 SELECT of, alike(format('SELECT s, count(*), sum(id) FROM #, generate_subscripts(%I, 1) s GROUP BY s', of)) AS groups,
 	alike(format('SELECT count(s) AS a, count(*) AS b, min(s), max(s), sum(s) FROM # LEFT JOIN LATERAL generate_subscripts(%I, 1) s ON true', of)) AS outer,
