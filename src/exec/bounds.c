@@ -43,6 +43,8 @@
 #define MOST			1e290
 /* Integers up to here are doubles. */
 #define EXACT			9007199254740992.0
+/* A decimal other than 0 with so many fractional digits is above LEAST. */
+#define MOST_DIGITS		240
 
 /* What a value may be. */
 #define MAY_BE_NULL		0x01
@@ -159,6 +161,8 @@ static const KnownFunction known_functions[] = {
 
 /* ---- what there is ---- */
 
+static const Range unknown = {-INFINITY, INFINITY, MAY_BE_ANY};
+
 /* A range wider by a share of itself. */
 static Range
 widened(double lo, double hi, double margin)
@@ -173,7 +177,7 @@ exactly(double value)
 	return (Range) {value, value, MAY_BE_VALUE};
 }
 
-/* An integer divided by a power of ten. */
+/* An integer divided by a power of ten; nothing is known of what may be too small. */
 static Range
 decimal_range(__int128 mantissa, int scale)
 {
@@ -181,8 +185,10 @@ decimal_range(__int128 mantissa, int scale)
 
 	if (mantissa == 0 || (scale == 0 && fabs(value) <= EXACT))
 		return exactly(value);
-	return widened(value / (scale == 0 ? 1.0 : pow(10, scale)), value / (scale == 0 ? 1.0 : pow(10, scale)),
-				   4 * DOUBLE_MARGIN);
+	if (scale > MOST_DIGITS)
+		return unknown;
+	value /= pow(10, scale);
+	return widened(value, value, 4 * DOUBLE_MARGIN);
 }
 
 /* A float's; nothing is known of what is not finite. */
@@ -190,11 +196,9 @@ static Range
 float_range(double value, double margin)
 {
 	if (!(fabs(value) < MOST))
-		return (Range) {.may = MAY_BE_NULL | MAY_BE_VALUE | MAY_RAISE, .lo = -INFINITY, .hi = INFINITY};
+		return unknown;
 	return margin == 0 ? exactly(value) : widened(value, value, margin);
 }
-
-static const Range unknown = {-INFINITY, INFINITY, MAY_BE_ANY};
 
 /* Is a value zero, and nothing else? */
 static bool
@@ -210,7 +214,7 @@ sum_range(const GpucolFinal *final, const GpucolAggState *states)
 	Range		sum = decimal_range(gpucol_agg_value128(&states[final->state]), final->scale);
 	Range		low;
 
-	if (final->low_state < 0)
+	if (final->low_state < 0 || (sum.may & MAY_RAISE) != 0)
 		return sum;
 	low = decimal_range(gpucol_agg_value128(&states[final->low_state]), GPUCOL_PACKED_LOW);
 	return is_zero(low) ? sum : widened(sum.lo + low.lo, sum.hi + low.hi, 4 * DOUBLE_MARGIN);
@@ -228,6 +232,8 @@ variance_range(const GpucolFinal *final, const GpucolAggState *state)
 	double		lo = Max(squares - sum * sum - error, 0) / unit;
 	double		hi = Max(squares - sum * sum + error, 0) / unit;
 
+	if (2 * final->scale > MOST_DIGITS)
+		return unknown;
 	if (!final->root)
 		return widened(lo, hi, QUOTIENT_MARGIN);
 	return widened(sqrt(lo), sqrt(hi), ROOT_MARGIN);
@@ -244,7 +250,7 @@ value_range(const GpucolFinal *final, const GpucolAggState *state)
 	return decimal_range(state->v.value, 0);
 }
 
-/* The result of an aggregate that number_of() lets through. */
+/* The result of an aggregate that agg_is_known() lets through. */
 static Range
 agg_range(const GpucolFinal *final, const GpucolAggState *states)
 {
@@ -265,8 +271,9 @@ agg_range(const GpucolFinal *final, const GpucolAggState *states)
 			return sum_range(final, states);
 		case GPUCOL_FINAL_AVG_NUMERIC:
 			range = sum_range(final, states);
-			return is_zero(range) ? range : widened(range.lo / (double) state->count, range.hi / (double) state->count,
-													QUOTIENT_MARGIN);
+			if (is_zero(range) || (range.may & MAY_RAISE) != 0)
+				return range;
+			return widened(range.lo / (double) state->count, range.hi / (double) state->count, QUOTIENT_MARGIN);
 		case GPUCOL_FINAL_SUM_FLOAT8:
 			return float_range(state->v.f, 0);
 		case GPUCOL_FINAL_AVG_FLOAT8:

@@ -805,7 +805,7 @@ gpucol_regroup_run(GpucolExec *exec, const GpucolGroupPlan *plan, uint32 wanted)
 	r->table.wanted = r->feed != NULL ? wanted : 0;
 	open_program(r);
 	if (is_plain(r))
-		r->found = palloc((Size) r->sets.nsets * GPUCOL_GROUPS_AHEAD * sizeof(uint32));
+		r->found = palloc((Size) r->nlooked * GPUCOL_GROUPS_AHEAD * sizeof(uint32));
 	if (!join_all(r, status, &result))
 		return NULL;
 	add_empty_groups(r);

@@ -201,13 +201,14 @@ avg_mantissa(const GpucolFinal *final, const GpucolAggState *states, __int128 *m
 static Datum
 avg_numeric(const GpucolFinal *final, const GpucolAggState *states)
 {
-	__int128	mantissa;
+	int64		count = states[final->state].count;
+	__int128	sum;
 	int			scale;
 
-	if (avg_mantissa(final, states, &mantissa, &scale))
-		return gpucol_typemap_numeric(mantissa, scale);
-	return DirectFunctionCall2(numeric_div, sum_numeric(final, states),
-							   NumericGetDatum(int64_to_numeric(states[final->state].count)));
+	if (final->low_state >= 0)
+		return DirectFunctionCall2(numeric_div, sum_packed(final, states), NumericGetDatum(int64_to_numeric(count)));
+	sum = shown_sum(final, states, &scale);
+	return gpucol_average_datum(sum, scale, count);
 }
 
 /* The scale at which a numeric is displayed. */

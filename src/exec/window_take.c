@@ -75,6 +75,14 @@ drop_some(GpucolWindowState *state)
 	return state->rows.nrows < state->few.next || gpucol_window_few_drop(state);
 }
 
+/* Take a row; false where memory does not suffice. */
+static bool
+take_tuple(const Taken *taken, TupleTableSlot *slot)
+{
+	return gpucol_window_rows_add(&taken->state->rows, slot, taken->state->css.ss.ps.ps_ExprContext) &&
+		drop_some(taken->state);
+}
+
 /* Take n rows of the columns; false where memory does not suffice. */
 static bool
 take_columns(const Taken *taken, uint32 n)
@@ -211,8 +219,7 @@ take_batches(Taken *taken)
 	gpucol_plan_reader_want(reader, wanted, nwanted);
 	while (gpucol_plan_reader_next(reader, &batch, &slot))
 	{
-		if (slot != NULL ? !gpucol_window_rows_add(&taken->state->rows, slot, taken->state->css.ss.ps.ps_ExprContext) ||
-			!drop_some(taken->state) : !take_batch(taken, batch, context))
+		if (slot != NULL ? !take_tuple(taken, slot) : !take_batch(taken, batch, context))
 			return false;
 	}
 	return true;
@@ -231,8 +238,7 @@ take_tuples(const Taken *taken)
 		slot = ExecProcNode(taken->child);
 		if (TupIsNull(slot))
 			return true;
-		if (!gpucol_window_rows_add(&taken->state->rows, slot, taken->state->css.ss.ps.ps_ExprContext) ||
-			!drop_some(taken->state))
+		if (!take_tuple(taken, slot))
 			return false;
 	}
 }

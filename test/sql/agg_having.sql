@@ -39,7 +39,7 @@ INSERT INTO conditions VALUES
 	-- branches and NULL
 	('coalesce(avg(i), 7) = 7'), ('coalesce(sum(n), sum(i), 5) < 6'), ('avg(i) IS NULL'), ('stddev(n) IS NOT NULL'), ('stddev(n) IS NULL OR stddev(n) > 100'), ('NOT (avg(n) > 3)'), ('NOT (avg(n) > 3 AND avg(n) < 9)'),
 	('(avg(n) > 3) = true'), ('CASE WHEN avg(n) > 100 THEN max(n) WHEN avg(n) > 50 THEN min(n) END > 20'), ('CASE WHEN avg(n) > 100 THEN 1 ELSE 0 END = 1'), ('avg(n) > NULL'), ('avg(n) > 3 OR NULL'), ('avg(n) BETWEEN 30 AND 50.5'),
-	('avg(n) > ''NaN'''), ('avg(n) < ''Infinity'''), ('avg(n) > 1e-300'), ('avg(n) > 1e-400'), ('avg(f) < ''NaN'''), ('avg(n) > 0.1 + 0.2'),
+	('avg(n) > ''NaN'''), ('avg(n) < ''Infinity'''), ('avg(n) > 1e-300'), ('avg(n) > 1e-400'), ('sum(n * 99999999999999999999999999e-309) > 2.5e-280'), ('avg(f) < ''NaN'''), ('avg(n) > 0.1 + 0.2'),
 	-- keys, and what is not known
 	('avg(n) > k'), ('k * 2 > sum(i)'), ('avg(n) > 3 AND max(t) > ''text 3'''), ('max(t) > ''text 3'' AND avg(n) > 3'), ('avg(n) > 3 AND max(d) > ''2024-07-01'''), ('avg(n) IN (7, 2.5)'), ('greatest(avg(n), avg(i)) > 7'),
 	('avg(n) > (SELECT avg(n) FROM facts)'), ('avg(n) * 1.5 > (SELECT avg(n) FROM facts)'), ('count(*) > 0 AND avg(n) > 0.2 * (SELECT max(n) FROM facts)'), ('avg(n) > (SELECT 1.0 WHERE false)');
