@@ -201,8 +201,8 @@ enter_segment(Cluster *cluster, const GpucolViewSegment *segment)
 		return;
 	MemoryContextReset(cluster->context);
 	old = MemoryContextSwitchTo(cluster->context);
-	gpucol_view_deletions(&cluster->view, segment, SnapshotSelf, &cluster->folded,
-						  &cluster->tombstoned);
+	cluster->folded = gpucol_view_folded(&cluster->view, segment, SnapshotSelf);
+	cluster->tombstoned = gpucol_view_tombstoned(&cluster->view, segment, SnapshotSelf);
 	MemoryContextSwitchTo(old);
 	cluster->segment = segment;
 }

@@ -304,8 +304,9 @@ judge_segment_row(BuildState *state, bool *alive)
 		MemoryContext old = MemoryContextSwitchTo(state->segment_context);
 
 		MemoryContextReset(state->segment_context);
-		gpucol_view_deletions(scan->view, segment, SnapshotSelf, &state->folded,
-							  &state->tombstoned);
+		/* a segment that has lost its last row has lost its bitmaps, too, for all but old snapshots */
+		state->folded = gpucol_view_folded(scan->view, segment, SnapshotAny);
+		state->tombstoned = gpucol_view_tombstoned(scan->view, segment, SnapshotSelf);
 		state->ended = has_ended(state->table, segment);
 		MemoryContextSwitchTo(old);
 		state->segment = segment;

@@ -489,14 +489,12 @@ static void
 enter_segment(IndexVerify *v, const GpucolViewSegment *segment)
 {
 	MemoryContext old;
-	uint32	   *tombstoned;
 
 	if (v->segment == segment)
 		return;
 	MemoryContextReset(v->context);
 	old = MemoryContextSwitchTo(v->context);
-	gpucol_view_deletions(v->verify->view, segment, v->verify->view->snapshot, &v->folded,
-						  &tombstoned);
+	v->folded = gpucol_view_folded(v->verify->view, segment, v->verify->view->snapshot);
 	MemoryContextSwitchTo(old);
 	v->segment = segment;
 }

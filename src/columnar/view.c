@@ -372,27 +372,35 @@ gpucol_view_count_deleted(const GpucolView *view, const GpucolViewSegment *segme
 	return n;
 }
 
-void
-gpucol_view_deletions(const GpucolView *view, const GpucolViewSegment *segment,
-					  Snapshot snapshot, uint32 **folded, uint32 **tombstoned)
+/* Rows of a segment that directory rows of one kind name under a snapshot, or NULL. */
+static uint32 *
+read_deletions(const GpucolView *view, const GpucolViewSegment *segment, Snapshot snapshot, Oid base,
+			   void (*read) (GpucolDirectory *, Snapshot, const GpucolSegmentEntry *, uint32 *))
 {
-	uint32		nwords = bitmap_words(segment);
+	uint32	   *rows = NULL;
 	GpucolDirectory dir;
 
-	*folded = *tombstoned = NULL;
 	if (!open_for_view(view, &dir))
-		return;
-	if (any_row(&dir, snapshot, GPUCOL_ID_BITMAP))
+		return NULL;
+	if (any_row(&dir, snapshot, base))
 	{
-		*folded = palloc0(nwords * sizeof(uint32));
-		read_bitmaps(&dir, snapshot, &segment->entry, *folded);
-	}
-	if (any_row(&dir, snapshot, GPUCOL_ID_TOMBSTONE))
-	{
-		*tombstoned = palloc0(nwords * sizeof(uint32));
-		read_tombstones(&dir, snapshot, &segment->entry, *tombstoned);
+		rows = palloc0(bitmap_words(segment) * sizeof(uint32));
+		read(&dir, snapshot, &segment->entry, rows);
 	}
 	gpucol_directory_close(&dir);
+	return rows;
+}
+
+uint32 *
+gpucol_view_folded(const GpucolView *view, const GpucolViewSegment *segment, Snapshot snapshot)
+{
+	return read_deletions(view, segment, snapshot, GPUCOL_ID_BITMAP, read_bitmaps);
+}
+
+uint32 *
+gpucol_view_tombstoned(const GpucolView *view, const GpucolViewSegment *segment, Snapshot snapshot)
+{
+	return read_deletions(view, segment, snapshot, GPUCOL_ID_TOMBSTONE, read_tombstones);
 }
 
 bool

@@ -83,13 +83,14 @@ extern uint32 gpucol_view_count_deleted(const GpucolView *view,
 										const GpucolViewSegment *segment);
 
 /*
- * The same under any snapshot, by kind: rows folded into bitmaps (dead to
- * everyone) and rows with a tombstone; NULL where there is none.
+ * The same by kind: rows folded into bitmaps (dead to everyone) and rows with a
+ * tombstone; NULL where there is none.  With SnapshotAny the bitmaps of every version count:
+ * VACUUM removes those of a segment that is dead, which older snapshots still see.
  */
-extern void gpucol_view_deletions(const GpucolView *view,
-								  const GpucolViewSegment *segment,
-								  Snapshot snapshot, uint32 **folded,
-								  uint32 **tombstoned);
+extern uint32 *gpucol_view_folded(const GpucolView *view, const GpucolViewSegment *segment,
+								  Snapshot snapshot);
+extern uint32 *gpucol_view_tombstoned(const GpucolView *view, const GpucolViewSegment *segment,
+									  Snapshot snapshot);
 
 /* Is one row deleted for a snapshot? */
 extern bool gpucol_view_row_deleted(GpucolDirectory *dir, Snapshot snapshot,

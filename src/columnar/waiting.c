@@ -87,17 +87,14 @@ count_segments(const GpucolView *view, Waiting *fold, Waiting *pack)
 	{
 		const GpucolSegmentEntry *entry = &view->segments[i].entry;
 		uint32		live = entry->nrows - gpucol_view_count_deleted(view, &view->segments[i]);
-		uint32	   *folded;
 		uint32	   *tombstoned;
 		uint32		ntombstones;
 
 		CHECK_FOR_INTERRUPTS();
-		gpucol_view_deletions(view, &view->segments[i], view->snapshot, &folded, &tombstoned);
+		tombstoned = gpucol_view_tombstoned(view, &view->segments[i], view->snapshot);
 		ntombstones = count_bits(tombstoned, entry->nrows);
 		fold->rows += ntombstones;
 		fold->segments += ntombstones > 0;
-		if (folded != NULL)
-			pfree(folded);
 		if (tombstoned != NULL)
 			pfree(tombstoned);
 		/* one small segment by itself is as good as it gets */
