@@ -75,13 +75,11 @@ gpucol_explain_window(GpucolWindowState *state, List *ancestors, ExplainState *e
 {
 	List	   *context = set_deparse_context_plan(es->deparse_cxt, state->css.ss.ps.plan, ancestors);
 	bool		prefix = es->verbose || gpucol_compat_rtable_size(es) > 1;
-	uint64		partitions = 0;
+	uint64		partitions = gpucol_window_partitions(state);
+	int			nparts = gpucol_window_parts_count(state, &partitions);
 
 	for (int i = 0; i < state->nclauses; i++)
-	{
 		ExplainPropertyText("Window", describe_clause(state, i, context, prefix), es);
-		partitions = Max(partitions, state->clauses[i].partitions);
-	}
 	if (state->few.wanted)
 		ExplainPropertyText("Method", "first rows of each partition", es);
 	if (!es->analyze)
@@ -90,6 +88,8 @@ gpucol_explain_window(GpucolWindowState *state, List *ancestors, ExplainState *e
 	if (state->few.dropped > 0)
 		ExplainPropertyUInteger("Rows Dropped", NULL, state->few.dropped, es);
 	ExplainPropertyUInteger("Partitions", NULL, partitions, es);
+	if (nparts > 1)
+		ExplainPropertyInteger("Parts", NULL, nparts, es);
 	ExplainPropertyUInteger("Memory", "kB", state->peak / 1024, es);
 	if (state->delivered)
 		ExplainPropertyText("Delivered", "in batches", es);

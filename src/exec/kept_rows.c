@@ -17,6 +17,7 @@
 
 #include "exec/kept_rows.h"
 #include "exec/plan_rows.h"
+#include "service/temp_file.h"
 
 struct GpucolKeptRows
 {
@@ -131,14 +132,6 @@ gpucol_kept_rows_rescan(GpucolKeptRows *kept)
 		tuplestore_rescan(kept->store);
 }
 
-/* Read from the file what is there. */
-static void
-read_exactly(BufFile *file, void *to, Size size)
-{
-	if (BufFileRead(file, to, size) != size)
-		ereport(ERROR, (errcode_for_file_access(), errmsg("could not read from temporary file")));
-}
-
 /* The next batch of the file. */
 static char *
 read_batch(GpucolKeptRows *kept)
@@ -146,11 +139,11 @@ read_batch(GpucolKeptRows *kept)
 	Size		size;
 	char	   *piece;
 
-	if (kept->file_at++ == 0 && BufFileSeek(kept->file, 0, 0, SEEK_SET) != 0)
-		ereport(ERROR, (errcode_for_file_access(), errmsg("could not rewind temporary file")));
-	read_exactly(kept->file, &size, sizeof(size));
+	if (kept->file_at++ == 0)
+		gpucol_temp_file_rewind(kept->file);
+	gpucol_temp_file_read(kept->file, &size, sizeof(size));
 	piece = (char *) TYPEALIGN(16, file_buffer(kept, size + 16));
-	read_exactly(kept->file, piece, size);
+	gpucol_temp_file_read(kept->file, piece, size);
 	return piece;
 }
 

@@ -6,8 +6,9 @@
  * The node takes all rows of its child (window_take.c), turns keys into codes
  * (window_codes.c), sorts by these (window_order.c), computes every function a partition at
  * a time (window_frame.c, window_func.c, window_agg.c), and only then delivers its first
- * row: so whatever it cannot do, memory that does not suffice included, is left to
- * PostgreSQL's own plan.  The rows stay where they are for the next scan of the node.
+ * row: so whatever it cannot do is left to PostgreSQL's own plan.  The rows stay where they
+ * are for the next scan of the node.  Rows that exceed memory are computed in parts
+ * (window_part.c).
  *
  * ExecScan tests the conditions that PostgreSQL would have tested in its WindowAgg.
  *
@@ -98,8 +99,14 @@ compute(GpucolWindowState *state)
 	gpucol_window_rows_open(&state->rows, estate->es_query_cxt);
 	gpucol_window_few_start(state);
 	state->why = gpucol_window_take(state);
-	if (state->why == NULL)
+	if (state->why == NULL && state->parts == NULL)
+	{
 		state->why = gpucol_window_run(state);
+		if (state->why == GPUCOL_WINDOW_MEMORY && gpucol_window_parts_put(state))
+			state->why = NULL;
+	}
+	if (state->why == NULL && state->parts != NULL)
+		state->why = gpucol_window_parts_check(state);
 	state->css.ss.ps.ps_ExprContext->ecxt_scantuple = NULL;
 	state->next = 0;
 	state->ready = state->why == NULL;
@@ -130,6 +137,7 @@ static void
 forget_rows(GpucolWindowState *state)
 {
 	gpucol_window_rows_close(&state->rows);
+	gpucol_window_parts_end(state);
 	state->ready = false;
 }
 
@@ -219,6 +227,7 @@ window_rescan(CustomScanState *node)
 	ExecScanReScan(&node->ss);
 	if (node->ss.ps.chgParam == NULL && state->ready)
 	{
+		gpucol_window_parts_first(state);
 		state->next = 0;
 		return;
 	}

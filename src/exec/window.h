@@ -56,6 +56,7 @@ typedef struct GpucolWindowState
 	int			nfunctions;
 	GpucolWindowFunction *functions;
 	int			last;			/* clause in whose order rows come */
+	bool		ordered;		/* partitions too */
 	GpucolWindowFew few;
 
 	/* delivery: which columns of the scan tuple something reads */
@@ -73,6 +74,7 @@ typedef struct GpucolWindowState
 	GpucolWindowCodes *codes;	/* made so far, in the rows' memory */
 	int			ncodes;
 	GpucolWindowOrder order;	/* of the clause in work, then of `last` */
+	struct GpucolWindowParts *parts;	/* NULL: all rows are in memory */
 	bool		ready;			/* all is computed */
 	uint32		next;			/* place of the row to deliver */
 	bool		delivered;		/* a batch has been */
@@ -101,6 +103,22 @@ extern bool gpucol_window_run_order(GpucolWindowState *state, GpucolWindowClause
  */
 extern void gpucol_window_few_start(GpucolWindowState *state);
 extern bool gpucol_window_few_drop(GpucolWindowState *state);
+
+/* The most partitions that a clause has found among the rows in memory. */
+extern uint64 gpucol_window_partitions(const GpucolWindowState *state);
+
+/*
+ * window_part.c, for rows that exceed memory: put those in memory, one at least, into the files of parts (false
+ * where that cannot be, with the rows as they are or gone); when all are there, see whether every part can be computed
+ * (NULL, or why not), and have the first one in memory; have the next one, false after the last; have the first one
+ * again; how many there are, and partitions in them; let all go.
+ */
+extern bool gpucol_window_parts_put(GpucolWindowState *state);
+extern const char *gpucol_window_parts_check(GpucolWindowState *state);
+extern bool gpucol_window_parts_next(GpucolWindowState *state);
+extern void gpucol_window_parts_first(GpucolWindowState *state);
+extern int	gpucol_window_parts_count(const GpucolWindowState *state, uint64 *partitions);
+extern void gpucol_window_parts_end(GpucolWindowState *state);
 
 /* window_deliver.c: prepare; the next row into the scan slot, false after the last */
 extern void gpucol_window_deliver_init(GpucolWindowState *state);

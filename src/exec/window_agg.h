@@ -11,7 +11,6 @@
 #include "exec/window_func.h"
 
 /* The reason where a node needs more than it may hold. */
-#define GPUCOL_WINDOW_MEMORY	"the rows need more memory than gpucol.memory_limit allows"
 
 /* Arguments as numbers; NULL, or why that cannot be. */
 extern const char *gpucol_window_agg_prepare(GpucolWindowFunction *f, GpucolWindowRows *rows);

@@ -85,11 +85,11 @@ is_formed(const GpucolWindowFunction *f)
 	return f->kind == GPUCOL_WINDOW_SUM_NUMERIC || f->kind == GPUCOL_WINDOW_AVG_NUMERIC;
 }
 
-/* Are they shown as mantissas? */
+/* Are they shown as mantissas?  Their scale may be another in each part. */
 static bool
-shows_sums(const BatchColumn *column)
+shows_sums(const GpucolWindowState *state, const BatchColumn *column)
 {
-	return column->late != NULL && column->late->kind == GPUCOL_WINDOW_SUM_NUMERIC &&
+	return state->parts == NULL && column->late != NULL && column->late->kind == GPUCOL_WINDOW_SUM_NUMERIC &&
 		column->late->shown_scale == NULL;
 }
 
@@ -360,8 +360,11 @@ have_rows(GpucolWindowState *state)
 	do
 	{
 		CHECK_FOR_INTERRUPTS();
-		if (state->next == state->rows.nrows)
-			return false;
+		while (state->next == state->rows.nrows)
+		{
+			if (!gpucol_window_parts_next(state))
+				return false;
+		}
 		gpucol_window_chunk_turn(state);
 		for (int c = 0; c < chunk->ncolumns; c++)
 		{
@@ -424,7 +427,7 @@ evaluate_row(GpucolWindowState *state, uint32 i)
 	{
 		BatchColumn *column = &chunk->batches->columns[c];
 
-		if (!column->wanted || column->fetched != NULL || shows_sums(column))
+		if (!column->wanted || column->fetched != NULL || shows_sums(state, column))
 			continue;
 		if (column->late != NULL)
 			column->values[i] = gpucol_window_chunk_late(state, column->late, i, &column->isnull[i]);
@@ -540,7 +543,7 @@ gpucol_window_batch(GpucolWindowState *state, GpucolBatch *batch)
 
 		batch->outputs[c] = (GpucolOutput) {.map = column->map};
 		batch->columns[c] = (GpucolResultColumn) {0};
-		if (column->wanted && shows_sums(column))
+		if (column->wanted && shows_sums(state, column))
 			put_sums(chunk, column->late, batch->nrows, &batch->outputs[c], &batch->columns[c]);
 		else if (column->wanted)
 			gpucol_result_column_of(values + chunk->next, isnull + chunk->next, batch->nrows, &batch->outputs[c],

@@ -198,8 +198,11 @@ gpucol_window_deliver(GpucolWindowState *state, TupleTableSlot *slot)
 	Assert(state->next == 0 || !chunk->for_batch);
 	if (chunk->next == chunk->nrows || state->next == 0)
 	{
-		if (state->next == state->rows.nrows)
-			return false;
+		while (state->next == state->rows.nrows)
+		{
+			if (!gpucol_window_parts_next(state))
+				return false;
+		}
 		fetch_rows(state);
 	}
 	i = chunk->next++;

@@ -292,7 +292,7 @@ find_leaders(GpucolWindowState *state)
  * the order of partitions may be wanted, too.
  */
 static void
-find_unordered(GpucolWindowState *state, bool ordered)
+find_unordered(GpucolWindowState *state)
 {
 	for (int i = 0; i < state->nclauses; i++)
 	{
@@ -304,7 +304,7 @@ find_unordered(GpucolWindowState *state, bool ordered)
 
 			if (state->clauses[i].leader == i)
 				key->unordered = gpucol_equal_by_bytes(state->rows.inputs[key->input].type, key->collation) &&
-					!(ordered && state->clauses[state->last].leader == i);
+					!(state->ordered && state->clauses[state->last].leader == i);
 			if (k >= state->clauses[i].npartition && k < state->clauses[i].nkeys)
 				key->unordered = false;
 		}
@@ -339,7 +339,8 @@ gpucol_window_inputs_init(GpucolWindowState *state)
 		state->clauses[f->clause].framed |= gpucol_window_func_framed(f);
 	}
 	find_leaders(state);
-	find_unordered(state, intVal(list_nth(cscan->custom_private, GPUCOL_WINDOW_PRIVATE_ORDERED)));
+	state->ordered = intVal(list_nth(cscan->custom_private, GPUCOL_WINDOW_PRIVATE_ORDERED)) != 0;
+	find_unordered(state);
 	pull_varattnos((Node *) cscan->scan.plan.targetlist, INDEX_VAR, &read);
 	pull_varattnos((Node *) cscan->scan.plan.qual, INDEX_VAR, &read);
 	state->noutputs = list_columns(state, read, &state->outputs, &state->output_inputs);

@@ -23,6 +23,8 @@
 /* How many rows there is room for at first. */
 #define FIRST_ROWS		1024
 
+const char	gpucol_window_memory[] = "the rows need more memory than gpucol.memory_limit allows";
+
 void *
 gpucol_window_rows_alloc(GpucolWindowRows *rows, Size bytes)
 {
@@ -62,23 +64,28 @@ gpucol_window_rows_fit(GpucolWindowRows *rows, Size more)
 	return gpucol_meter_fits(&rows->meter, more);
 }
 
+bool
+gpucol_window_rows_expect(GpucolWindowRows *rows, uint64 n)
+{
+	if (n <= rows->allocated)
+		return true;
+	if (n > GPUCOL_WINDOW_MAX_ROWS ||
+		!gpucol_window_rows_fit(rows, (n - rows->allocated) * rows->ninputs * (sizeof(Datum) + sizeof(bool))))
+		return false;
+	for (int i = 0; i < rows->ninputs; i++)
+	{
+		rows->inputs[i].values = repalloc_huge(rows->inputs[i].values, n * sizeof(Datum));
+		rows->inputs[i].isnull = repalloc_huge(rows->inputs[i].isnull, n * sizeof(bool));
+	}
+	rows->allocated = (uint32) n;
+	return true;
+}
+
 /* Room for as many rows again; false beyond the limit. */
 static bool
 grow(GpucolWindowRows *rows)
 {
-	uint64		wanted = (uint64) rows->allocated * 2;
-
-	if (wanted > GPUCOL_WINDOW_MAX_ROWS ||
-		!gpucol_window_rows_fit(rows, rows->allocated * (Size) rows->ninputs *
-								(sizeof(Datum) + sizeof(bool))))
-		return false;
-	for (int i = 0; i < rows->ninputs; i++)
-	{
-		rows->inputs[i].values = repalloc_huge(rows->inputs[i].values, wanted * sizeof(Datum));
-		rows->inputs[i].isnull = repalloc_huge(rows->inputs[i].isnull, wanted * sizeof(bool));
-	}
-	rows->allocated = (uint32) wanted;
-	return true;
+	return gpucol_window_rows_expect(rows, (uint64) rows->allocated * 2);
 }
 
 /* Room for a value by reference. */

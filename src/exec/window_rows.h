@@ -44,6 +44,10 @@ typedef struct GpucolWindowRows
 /* Rows beyond which nothing is kept: their numbers are 32 bits, two of which are not rows. */
 #define GPUCOL_WINDOW_MAX_ROWS	(PG_UINT32_MAX - 8)
 
+/* The reason of whatever memory does not suffice for. */
+extern const char gpucol_window_memory[];
+#define GPUCOL_WINDOW_MEMORY	gpucol_window_memory
+
 /* Make room for rows; the inputs are set. */
 extern void gpucol_window_rows_open(GpucolWindowRows *rows, MemoryContext parent);
 
@@ -57,6 +61,9 @@ extern bool gpucol_window_rows_add(GpucolWindowRows *rows, TupleTableSlot *slot,
  */
 extern bool gpucol_window_rows_add_columns(GpucolWindowRows *rows, Datum *const *values, bool *const *isnull,
 										   int ncolumns, uint32 n, TupleTableSlot *slot, ExprContext *econtext);
+
+/* Make room for n rows in all; false where memory does not suffice. */
+extern bool gpucol_window_rows_expect(GpucolWindowRows *rows, uint64 n);
 
 /* Is there memory for so many bytes more? */
 extern bool gpucol_window_rows_fit(GpucolWindowRows *rows, Size more);

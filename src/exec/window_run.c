@@ -187,6 +187,16 @@ run_partitions(GpucolWindowState *state, int number, const uint8 *begins, Gpucol
 	return why;
 }
 
+uint64
+gpucol_window_partitions(const GpucolWindowState *state)
+{
+	uint64		partitions = 0;
+
+	for (int i = 0; i < state->nclauses; i++)
+		partitions = Max(partitions, state->clauses[i].partitions);
+	return partitions;
+}
+
 static const char *
 run_clause(GpucolWindowState *state, int number)
 {

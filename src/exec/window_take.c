@@ -24,6 +24,9 @@
 /* Rows that are taken at once. */
 #define TAKEN_ROWS	1024
 
+/* Rows that are put into files at once. */
+#define STAGED_ROWS	8192
+
 /* The child's columns; those that nothing reads are NULL. */
 typedef struct Taken
 {
@@ -68,28 +71,42 @@ init_taken(Taken *taken, GpucolWindowState *state)
 	find_used(taken);
 }
 
-/* Drop rows that cannot matter, if there are many; false where memory does not suffice. */
+/*
+ * When rows have been taken: drop some that cannot matter, if there are many, or put them into files where the
+ * rows exceed memory.  False where memory does not suffice.
+ */
 static bool
-drop_some(GpucolWindowState *state)
+settle(GpucolWindowState *state)
 {
+	if (state->parts != NULL)
+		return state->rows.nrows < STAGED_ROWS || gpucol_window_parts_put(state);
 	return state->rows.nrows < state->few.next || gpucol_window_few_drop(state);
 }
 
-/* Take a row; false where memory does not suffice. */
+/* Add a row, or n of the columns where there is no slot; false where memory does not suffice. */
 static bool
-take_tuple(const Taken *taken, TupleTableSlot *slot)
+add(const Taken *taken, TupleTableSlot *slot, uint32 n)
 {
-	return gpucol_window_rows_add(&taken->state->rows, slot, taken->state->css.ss.ps.ps_ExprContext) &&
-		drop_some(taken->state);
+	GpucolWindowRows *rows = &taken->state->rows;
+	ExprContext *econtext = taken->state->css.ss.ps.ps_ExprContext;
+
+	if (slot != NULL)
+		return gpucol_window_rows_add(rows, slot, econtext);
+	return gpucol_window_rows_add_columns(rows, taken->values, taken->isnull, taken->ncolumns, n, taken->slot,
+										  econtext);
 }
 
-/* Take n rows of the columns; false where memory does not suffice. */
+/* Take a row, or n of the columns where there is no slot; false where they do not fit in memory, nor in parts. */
 static bool
-take_columns(const Taken *taken, uint32 n)
+take(const Taken *taken, TupleTableSlot *slot, uint32 n)
 {
-	return gpucol_window_rows_add_columns(&taken->state->rows, taken->values, taken->isnull, taken->ncolumns, n,
-										  taken->slot, taken->state->css.ss.ps.ps_ExprContext) &&
-		drop_some(taken->state);
+	uint64		before = taken->state->rows.taken;
+
+	if (add(taken, slot, n) && settle(taken->state))
+		return true;
+	/* those that were added are rows like the others */
+	return gpucol_window_parts_put(taken->state) &&
+		(taken->state->rows.taken > before || add(taken, slot, n));
 }
 
 /* ---- a scan ---- */
@@ -160,7 +177,7 @@ take_scan(Taken *taken, const int *outputs)
 				taken->values[c] = scan->values[outputs[c]] + from;
 				taken->isnull[c] = scan->isnull[outputs[c]] + from;
 			}
-			if (!take_columns(taken, (uint32) Min(scan->nrows - from, TAKEN_ROWS)))
+			if (!take(taken, NULL, (uint32) Min(scan->nrows - from, TAKEN_ROWS)))
 				return false;
 		}
 	}
@@ -193,7 +210,7 @@ take_batch(const Taken *taken, const GpucolBatch *batch, MemoryContext context)
 			gpucol_output_datums(&batch->outputs[c], &rest, n, taken->values[c], taken->isnull[c]);
 		}
 		MemoryContextSwitchTo(old);
-		if (!take_columns(taken, n))
+		if (!take(taken, NULL, n))
 			return false;
 	}
 	return true;
@@ -219,7 +236,7 @@ take_batches(Taken *taken)
 	gpucol_plan_reader_want(reader, wanted, nwanted);
 	while (gpucol_plan_reader_next(reader, &batch, &slot))
 	{
-		if (slot != NULL ? !take_tuple(taken, slot) : !take_batch(taken, batch, context))
+		if (slot != NULL ? !take(taken, slot, 1) : !take_batch(taken, batch, context))
 			return false;
 	}
 	return true;
@@ -238,7 +255,7 @@ take_tuples(const Taken *taken)
 		slot = ExecProcNode(taken->child);
 		if (TupIsNull(slot))
 			return true;
-		if (!take_tuple(taken, slot))
+		if (!take(taken, slot, 1))
 			return false;
 	}
 }

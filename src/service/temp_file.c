@@ -1,0 +1,24 @@
+/*-------------------------------------------------------------------------
+ *
+ * temp_file.c
+ *	  Reading temporary files of this session.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "service/temp_file.h"
+
+void
+gpucol_temp_file_read(BufFile *file, void *to, Size size)
+{
+	if (BufFileRead(file, to, size) != size)
+		ereport(ERROR, (errcode_for_file_access(), errmsg("could not read from temporary file")));
+}
+
+void
+gpucol_temp_file_rewind(BufFile *file)
+{
+	if (BufFileSeek(file, 0, 0, SEEK_SET) != 0)
+		ereport(ERROR, (errcode_for_file_access(), errmsg("could not rewind temporary file")));
+}
