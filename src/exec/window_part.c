@@ -318,7 +318,7 @@ read_rows(GpucolWindowState *state, GpucolWindowFile *part)
 	return true;
 }
 
-/* Read the next rows of a part in place of those in memory; false after the last, or where memory does not suffice. */
+/* Read a part's next rows in place of those in memory; false after the last, or where memory does not suffice. */
 static bool
 read_some(GpucolWindowState *state, GpucolWindowFile *part)
 {
@@ -401,7 +401,8 @@ begin_parts(GpucolWindowState *state)
 	distribute(state, 0, &parts->cuts);
 	state->few.next = PG_UINT32_MAX;
 	/* of what the rows held until now */
-	if (gpucol_window_rows_fit(&state->rows, 0) && gpucol_budget_reserve(parts->budget, parts->n * GPUCOL_WINDOW_FILE_BYTES))
+	if (gpucol_window_rows_fit(&state->rows, 0) &&
+		gpucol_budget_reserve(parts->budget, parts->n * GPUCOL_WINDOW_FILE_BYTES))
 		return true;
 	gpucol_window_parts_end(state);
 	return false;
