@@ -18,6 +18,8 @@
  */
 #include "postgres.h"
 
+#include <math.h>
+
 #include "miscadmin.h"
 #include "nodes/extensible.h"
 #include "nodes/nodeFuncs.h"
@@ -165,6 +167,7 @@ gpucol_cost_is_beaten(RelOptInfo *rel, int ncolumns)
 RelOptInfo *
 gpucol_cost_parts(RelOptInfo *rel, const List *parts)
 {
+	double		column_pages = 0;	/* of one column */
 	RelOptInfo *whole;
 	ListCell   *lc;
 
@@ -181,7 +184,11 @@ gpucol_cost_parts(RelOptInfo *rel, const List *parts)
 		whole->pages += part->rel->pages;
 		whole->tuples += part->rel->tuples;
 		whole->reltablespace = part->rel->reltablespace;
+		column_pages += (double) part->rel->pages / Max(part->rel->max_attr, 1);
 	}
+	/* a union has fewer columns than its tables */
+	if (column_pages > 0)
+		whole->max_attr = (AttrNumber) Max(rint(whole->pages / column_pages), 1);
 	return whole;
 }
 

@@ -137,3 +137,15 @@ RESET ROLE;
 DROP TABLE so_heap, so_packed, so_more_heap, so_more_packed, so_names_heap, so_names_packed, so_none_heap, so_none_packed CASCADE;
 DROP FUNCTION so_check;
 DROP ROLE so_user;
+
+-- a union of one column costs the pages of that column, of tables with many
+CREATE TABLE so_wide USING gpucol AS SELECT i % 1000 AS a, md5(i::text) AS b, md5((i + 1)::text) AS c, md5((i + 2)::text) AS d, md5((i + 3)::text) AS e,
+	md5((i + 4)::text) AS f FROM generate_series(1, 60000) i;
+CREATE TABLE so_wider USING gpucol AS SELECT b, c, d, e, f, a FROM so_wide;
+ANALYZE so_wide, so_wider;
+SET parallel_setup_cost = 0;
+SET parallel_tuple_cost = 0;
+SET min_parallel_table_scan_size = 0;
+SET max_parallel_workers_per_gather = 4;
+EXPLAIN (COSTS OFF) SELECT count(*) FROM (SELECT a FROM so_wide UNION SELECT a FROM so_wider) q;
+DROP TABLE so_wide, so_wider;
