@@ -455,12 +455,14 @@ sub places
 	my ($t, $n) = @_;
 	my $u = pick('i4', 'i2', 's');
 	my $scroll = pick('', 'SCROLL ', 'NO SCROLL ');
+	# which other cursors go back is the plan's affair
+	my @back = $scroll eq '' ? () : ("FETCH PRIOR FROM c$n", "FETCH ABSOLUTE 2 FROM c$n");
 
 	emit('BEGIN');
 	emit("DECLARE c$n ${scroll}CURSOR FOR SELECT id, $u FROM $t WHERE " . predicate(0, $t) . ' AND id < 60 ORDER BY id, i4, s, ' . "$t\::text COLLATE \"C\"" . pick(' FOR UPDATE', '', ' FOR SHARE', " FOR NO KEY UPDATE OF $t"));
 	for (1 .. between(3, 8))
 	{
-		emit(pick("FETCH NEXT FROM c$n", "FETCH 3 FROM c$n", "MOVE NEXT FROM c$n", "FETCH PRIOR FROM c$n", "FETCH ABSOLUTE 2 FROM c$n"));
+		emit(pick("FETCH NEXT FROM c$n", "FETCH 3 FROM c$n", "MOVE NEXT FROM c$n", @back));
 		emit(pick("UPDATE $t SET s = 'here', i4 = 6 WHERE CURRENT OF c$n", "DELETE FROM $t WHERE CURRENT OF c$n", "SELECT count(*) FROM $t WHERE s = 'here'", 'SAVEPOINT p', 'ROLLBACK TO p', "SELECT id FROM $t WHERE id < 10 AND id > 0 ORDER BY id, s, i4, i2 FOR SHARE"));
 	}
 	emit(pick('COMMIT', 'ROLLBACK'));
