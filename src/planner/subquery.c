@@ -757,8 +757,12 @@ rewrite_query(Query *query, bool top, bool keep_table, Bitmapset *asked)
 		return 0;
 	if (reason != NULL)
 	{
-		note_stays((Node *) query->targetList, reason);
+		int			assigned = query->rowMarks == NIL ? gpucol_subquery_join_assignments(query) : 0;
+
+		if (assigned == 0)
+			note_stays((Node *) query->targetList, reason);
 		note_stays((Node *) query->jointree, reason);
+		count += assigned;
 	}
 	if (query->rowMarks != NIL)
 		return 0;

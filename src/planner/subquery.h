@@ -202,6 +202,15 @@ typedef struct GpucolAsked
  */
 extern void gpucol_subquery_restrict(Query *outer, Query *inner, List *asked);
 
+/*
+ * ... SELECT columns FROM a table of `outer` WHERE what `outer` has for conditions on it alone that are harmless: a row
+ * for each of its rows that `outer` has, and perhaps others.
+ */
+extern Query *gpucol_subquery_asked(Query *outer, Index rti, List *columns);
+
+/* subquery_update.c: join the scalar subqueries that an UPDATE assigns; how many, 0 for other statements. */
+extern int	gpucol_subquery_join_assignments(Query *query);
+
 /* Note why a correlated subquery over a gpucol table stays; another is none to speak of. */
 extern void gpucol_subquery_stays(SubLink *sublink, const char *reason);
 

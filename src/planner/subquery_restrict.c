@@ -138,7 +138,7 @@ make_query(Query *outer, Index rti, List *columns, List *conditions)
 	query->canSetTag = true;
 	query->rtable = list_make1(rte);
 	ref->rtindex = 1;
-	query->jointree = makeFromExpr(list_make1(ref), (Node *) make_ands_explicit(conditions));
+	query->jointree = makeFromExpr(list_make1(ref), conditions == NIL ? NULL : (Node *) make_ands_explicit(conditions));
 	foreach(lc, columns)
 	{
 		int			number = foreach_current_index(lc) + 1;
@@ -153,6 +153,12 @@ make_query(Query *outer, Index rti, List *columns, List *conditions)
 	ChangeVarNodes((Node *) rte->securityQuals, rti, 1, 0);
 	ref->rtindex = 1;
 	return query;
+}
+
+Query *
+gpucol_subquery_asked(Query *outer, Index rti, List *columns)
+{
+	return make_query(outer, rti, columns, own_conditions(outer, rti));
 }
 
 /* key = column, `number` of the query on its right. */

@@ -1,0 +1,186 @@
+/*-------------------------------------------------------------------------
+ *
+ * subquery_update.c
+ *	  Correlated scalar subqueries that an UPDATE assigns become joins.
+ *
+ * UPDATE a SET x = (SELECT agg(b.y) FROM b WHERE b.k = a.k) is rewritten as in a query
+ * (subquery_scalar.c): the groups are joined to a.  But where the row has changed meanwhile,
+ * PostgreSQL evaluates the assignment again, with the row as it is now and with what it was joined to
+ * then.  If its key is another one now, that is not its group.  So the keys that
+ * there were are joined, too,
+ *
+ *		LEFT JOIN (SELECT k FROM a WHERE own GROUP BY k) asked ON asked.k = a.k
+ *
+ * and where the row has no partner any more, the subquery is executed, as it was:
+ *
+ *		CASE WHEN asked.k IS NOT NULL THEN grouped.agg ELSE (SELECT agg(b.y) ...) END
+ *
+ * Rows whose key is NULL have none either.  Which of the two ways is cheaper, PostgreSQL's planner
+ * says (subquery.c).
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "nodes/makefuncs.h"
+#include "nodes/nodeFuncs.h"
+#include "optimizer/optimizer.h"
+#include "parser/parse_oper.h"
+#include "parser/parsetree.h"
+#include "utils/lsyscache.h"
+
+#include "columnar/collation.h"
+#include "plan/make.h"
+#include "plan/reason.h"
+#include "planner/subquery.h"
+#include "planner/subquery_join.h"
+
+typedef struct Assigning
+{
+	Query	   *query;
+	int			count;			/* subqueries that are joined */
+} Assigning;
+
+/* Columns of the changed table among conditions; false if one cannot be told from another value by =. */
+static bool
+find_columns(const Query *query, Node *conditions, List **columns)
+{
+	List	   *vars = pull_var_clause(conditions, PVC_RECURSE_AGGREGATES | PVC_RECURSE_PLACEHOLDERS);
+	ListCell   *lc;
+
+	*columns = NIL;
+	foreach(lc, vars)
+	{
+		const Var  *var = lfirst_node(Var, lc);
+
+		if (var->varno != query->resultRelation)
+			continue;
+		if (var->varattno <= 0 || !gpucol_equal_by_bytes(var->vartype, var->varcollid))
+			return false;
+		*columns = list_append_unique(*columns, (void *) var);
+	}
+	return true;
+}
+
+/* Group a query by all of its columns, and have a join compare them; false where the user may not. */
+static bool
+compare_columns(GpucolGroupedJoin *join, List *columns)
+{
+	ListCell   *lc;
+
+	join->inner->groupClause = NIL;
+	foreach(lc, join->inner->targetList)
+	{
+		TargetEntry *tle = lfirst_node(TargetEntry, lc);
+		Var		   *column = list_nth(columns, foreach_current_index(lc));
+		SortGroupClause *clause = makeNode(SortGroupClause);
+		Oid			less;
+		Oid			equal;
+		bool		hashable;
+		OpExpr	   *op;
+
+		get_sort_group_operators(column->vartype, false, false, false, &less, &equal, NULL, &hashable);
+		if (!OidIsValid(equal) || !OidIsValid(less) ||
+			!gpucol_subquery_may_join(equal, column->vartype, column->varcollid))
+			return false;
+		clause->tleSortGroupRef = tle->ressortgroupref = foreach_current_index(lc) + 1;
+		clause->eqop = equal;
+		clause->sortop = less;
+		clause->hashable = hashable;
+		join->inner->groupClause = lappend(join->inner->groupClause, clause);
+		op = (OpExpr *) make_opclause(equal, BOOLOID, false, (Expr *) gpucol_grouped_var(join, tle, false),
+									  copyObject((Expr *) column), InvalidOid, column->varcollid);
+		set_opfuncid(op);
+		join->conditions = lappend(join->conditions, op);
+	}
+	return true;
+}
+
+/* CASE WHEN asked THEN value ELSE the subquery END */
+static Node *
+choose(Expr *asked, Node *value, const SubLink *sublink)
+{
+	CaseWhen   *when = makeNode(CaseWhen);
+	CaseExpr   *choice = makeNode(CaseExpr);
+	SubLink    *executed = (SubLink *) copyObject(sublink);
+
+	gpucol_seldom_mark(castNode(Query, executed->subselect));
+	when->expr = asked;
+	when->result = (Expr *) value;
+	when->location = -1;
+	choice->casetype = exprType(value);
+	choice->casecollid = exprCollation(value);
+	choice->args = list_make1(when);
+	choice->defresult = (Expr *) executed;
+	choice->location = -1;
+	return (Node *) choice;
+}
+
+/* Join the keys of the changed table that there are; what takes the subquery's place, or NULL. */
+static Node *
+join_asked(Query *query, const SubLink *sublink, Node *value)
+{
+	const JoinExpr *joined = linitial_node(JoinExpr, query->jointree->fromlist);
+	GpucolGroupedJoin join = {.outer = query};
+	List	   *columns;
+	Expr	   *found;
+
+	if (!find_columns(query, joined->quals, &columns))
+		return NULL;
+	/* by the columns of other tables alone: those do not change */
+	if (columns == NIL)
+		return value;
+	join.inner = gpucol_subquery_asked(query, query->resultRelation, columns);
+	join.rti = list_length(query->rtable) + 1;
+	join.join_rti = join.rti + 1;
+	if (!compare_columns(&join, columns))
+		return NULL;
+	found = gpucol_make_null_test((Expr *) gpucol_grouped_var(&join, linitial_node(TargetEntry, join.inner->targetList),
+															  true), IS_NOT_NULL);
+	gpucol_grouped_add_join(&join);
+	return choose(found, value, sublink);
+}
+
+/* What takes the place of a subquery, or NULL: it stays, and nothing is changed. */
+static Node *
+join_assigned(Query *query, SubLink *sublink)
+{
+	List	   *fromlist = query->jointree->fromlist;
+	int			tables = list_length(query->rtable);
+	Node	   *value = gpucol_subquery_join_scalar(query, sublink);
+	Node	   *result = value == NULL ? NULL : join_asked(query, sublink, value);
+
+	if (result == NULL && value != NULL)
+	{
+		query->jointree->fromlist = fromlist;
+		query->rtable = list_truncate(query->rtable, tables);
+		gpucol_subquery_stays(sublink, "a row that is changed may have another key by then, which = cannot tell");
+	}
+	return result;
+}
+
+static Node *
+rewrite(Node *node, Assigning *assigning)
+{
+	Node	   *joined;
+
+	if (node == NULL)
+		return NULL;
+	if (!IsA(node, SubLink))
+		return expression_tree_mutator(node, rewrite, assigning);
+	joined = ((SubLink *) node)->subLinkType == EXPR_SUBLINK ?
+		join_assigned(assigning->query, (SubLink *) node) : NULL;
+	assigning->count += joined != NULL;
+	return joined != NULL ? joined : node;
+}
+
+int
+gpucol_subquery_join_assignments(Query *query)
+{
+	Assigning	assigning = {.query = query};
+
+	if (query->commandType != CMD_UPDATE || !query->hasSubLinks || query->jointree->fromlist == NIL)
+		return 0;
+	query->targetList = (List *) rewrite((Node *) query->targetList, &assigning);
+	return assigning.count;
+}
