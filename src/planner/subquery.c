@@ -741,6 +741,35 @@ rewrite_sublinks(Node *node, int *count)
 }
 
 /*
+ * Rewrite the scalar subqueries that an UPDATE assigns, and those in WHERE of UPDATE and DELETE; of other
+ * statements whose subqueries stay, the reason is noted.  Returns how many.
+ */
+static int
+rewrite_changes(Query *query, const char *reason)
+{
+	FromExpr   *from = query->jointree;
+	int			assigned = query->rowMarks != NIL ? 0 :
+		gpucol_subquery_join_changed(query, (Node **) &query->targetList);
+	List	   *fromlist = from->fromlist;
+	int			tables = list_length(query->rtable);
+	Node	   *before = from->quals;
+	int			tested = query->rowMarks != NIL ? 0 : gpucol_subquery_join_changed(query, &from->quals);
+
+	if (tested > 0 && !keeps_errors(query, fromlist, tables, NIL, NIL))
+	{
+		from->quals = before;
+		from->fromlist = fromlist;
+		query->rtable = list_truncate(query->rtable, tables);
+		tested = 0;
+	}
+	if (assigned == 0)
+		note_stays((Node *) query->targetList, reason);
+	if (tested == 0)
+		note_stays((Node *) from, reason);
+	return assigned + tested;
+}
+
+/*
  * Rewrite a query and those in it, innermost first; returns the number of subqueries
  * made joins.  `top` is the statement itself; with keep_table it stays a scan where it
  * is one.  All of its rows are asked for the columns `asked`.
@@ -757,12 +786,7 @@ rewrite_query(Query *query, bool top, bool keep_table, Bitmapset *asked)
 		return 0;
 	if (reason != NULL)
 	{
-		int			assigned = query->rowMarks == NIL ? gpucol_subquery_join_assignments(query) : 0;
-
-		if (assigned == 0)
-			note_stays((Node *) query->targetList, reason);
-		note_stays((Node *) query->jointree, reason);
-		count += assigned;
+		count += rewrite_changes(query, reason);
 	}
 	if (query->rowMarks != NIL)
 		return 0;

@@ -208,8 +208,11 @@ extern void gpucol_subquery_restrict(Query *outer, Query *inner, List *asked);
  */
 extern Query *gpucol_subquery_asked(Query *outer, Index rti, List *columns);
 
-/* subquery_update.c: join the scalar subqueries that an UPDATE assigns; how many, 0 for other statements. */
-extern int	gpucol_subquery_join_assignments(Query *query);
+/*
+ * subquery_update.c: join the scalar subqueries in a clause of a query that is UPDATE or DELETE; how many, 0 for
+ * others.
+ */
+extern int	gpucol_subquery_join_changed(Query *query, Node **clause);
 
 /* Note why a correlated subquery over a gpucol table stays; another is none to speak of. */
 extern void gpucol_subquery_stays(SubLink *sublink, const char *reason);

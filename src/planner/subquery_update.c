@@ -1,12 +1,12 @@
 /*-------------------------------------------------------------------------
  *
  * subquery_update.c
- *	  Correlated scalar subqueries that an UPDATE assigns become joins.
+ *	  Correlated scalar subqueries of statements that change rows become joins.
  *
  * UPDATE a SET x = (SELECT agg(b.y) FROM b WHERE b.k = a.k) is rewritten as in a query
- * (subquery_scalar.c): the groups are joined to a.  But where the row has changed meanwhile,
- * PostgreSQL evaluates the assignment again, with the row as it is now and with what it was joined to
- * then.  If its key is another one now, that is not its group.  So the keys that
+ * (subquery_scalar.c): the groups are joined to a.  So are those in WHERE of UPDATE and DELETE.  But
+ * where the row has changed meanwhile, PostgreSQL evaluates everything again, with the row as it is now
+ * and with what it was joined to then.  If its key is another one now, that is not its group.  So the keys that
  * there were are joined, too,
  *
  *		LEFT JOIN (SELECT k FROM a WHERE own GROUP BY k) asked ON asked.k = a.k
@@ -35,11 +35,11 @@
 #include "planner/subquery.h"
 #include "planner/subquery_join.h"
 
-typedef struct Assigning
+typedef struct Changing
 {
 	Query	   *query;
 	int			count;			/* subqueries that are joined */
-} Assigning;
+} Changing;
 
 /* Columns of the changed table among conditions; false if one cannot be told from another value by =. */
 static bool
@@ -143,7 +143,7 @@ join_asked(Query *query, const SubLink *sublink, Node *value)
 
 /* What takes the place of a subquery, or NULL: it stays, and nothing is changed. */
 static Node *
-join_assigned(Query *query, SubLink *sublink)
+join_subquery(Query *query, SubLink *sublink)
 {
 	List	   *fromlist = query->jointree->fromlist;
 	int			tables = list_length(query->rtable);
@@ -160,27 +160,28 @@ join_assigned(Query *query, SubLink *sublink)
 }
 
 static Node *
-rewrite(Node *node, Assigning *assigning)
+rewrite(Node *node, Changing *changing)
 {
 	Node	   *joined;
 
 	if (node == NULL)
 		return NULL;
 	if (!IsA(node, SubLink))
-		return expression_tree_mutator(node, rewrite, assigning);
+		return expression_tree_mutator(node, rewrite, changing);
 	joined = ((SubLink *) node)->subLinkType == EXPR_SUBLINK ?
-		join_assigned(assigning->query, (SubLink *) node) : NULL;
-	assigning->count += joined != NULL;
+		join_subquery(changing->query, (SubLink *) node) : NULL;
+	changing->count += joined != NULL;
 	return joined != NULL ? joined : node;
 }
 
 int
-gpucol_subquery_join_assignments(Query *query)
+gpucol_subquery_join_changed(Query *query, Node **clause)
 {
-	Assigning	assigning = {.query = query};
+	Changing	changing = {.query = query};
 
-	if (query->commandType != CMD_UPDATE || !query->hasSubLinks || query->jointree->fromlist == NIL)
+	if ((query->commandType != CMD_UPDATE && query->commandType != CMD_DELETE) || !query->hasSubLinks ||
+		query->jointree->fromlist == NIL)
 		return 0;
-	query->targetList = (List *) rewrite((Node *) query->targetList, &assigning);
-	return assigning.count;
+	*clause = rewrite(*clause, &changing);
+	return changing.count;
 }

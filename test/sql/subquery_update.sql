@@ -65,6 +65,13 @@ SELECT s, compare(s) FROM unnest(ARRAY[
 	'UPDATE item SET a = (SELECT sum(v) FROM sale WHERE sale.k = x.w) FROM kind x WHERE x.k = item.k',
 	'UPDATE item SET a = (SELECT sum(v) FROM sale WHERE sale.k = item.k AND sale.v = x.w) FROM kind x WHERE x.k = item.k AND x.w < 8',
 	'WITH u AS (UPDATE item SET a = (SELECT sum(v) FROM sale WHERE sale.k = item.k) RETURNING id, a) UPDATE item SET b = 0 WHERE id < 0',
+	'UPDATE item SET b = 0 WHERE a < (SELECT sum(v) FROM sale WHERE sale.k = item.k)',
+	'DELETE FROM item WHERE n * 20 < (SELECT avg(m) FROM sale WHERE sale.k = item.k) AND id % 5 > 1',
+	'DELETE FROM item WHERE (SELECT count(*) FROM sale WHERE sale.t = item.t) = 0 OR k = 3',
+	'DELETE FROM item USING kind x WHERE x.k = item.k AND x.w > (SELECT avg(v) / 4 FROM sale WHERE sale.k = item.k)',
+	'UPDATE item SET a = (SELECT max(v) FROM sale WHERE sale.k = item.k) WHERE k > (SELECT min(v) FROM sale WHERE sale.t = item.t)',
+	'DELETE FROM item WHERE a < (SELECT sum(v) FROM sale WHERE sale.k = item.k) AND 100 / (id + 7) < 50',
+	'DELETE FROM item WHERE a < (SELECT sum(v) FROM sale WHERE sale.k = item.k) AND 100 / id < (SELECT sum(v) FROM sale WHERE sale.t = item.t)',
 	-- these stay: = does not tell 1.0 from 1.00, several rows, several columns, few rows, a subquery in WHERE
 	'UPDATE item SET a = (SELECT sum(v) FROM sale WHERE sale.n = item.n)',
 	'UPDATE item SET a = (SELECT v FROM sale WHERE sale.id = item.id)',

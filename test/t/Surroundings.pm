@@ -469,7 +469,8 @@ sub places
 	check($t);
 	emit($_) for "WITH d AS (DELETE FROM $t WHERE " . few('id') . " RETURNING id, i4, s), i AS (INSERT INTO $t (id, i4, s) SELECT id + 40000, i4, s FROM d RETURNING id) SELECT (SELECT count(*) FROM d), (SELECT count(*) FROM i), (SELECT count(*) FROM $t)",
 		"WITH u AS (UPDATE $t SET s = s || 'u' WHERE " . few('id') . " RETURNING id, s) SELECT count(*), count(DISTINCT u.s), min(x.s) FROM u JOIN $t x USING (id)",
-		"UPDATE $t SET i4 = (SELECT count(*) FROM $t y WHERE y.id < $t.id) WHERE id < 30", "WITH q AS (INSERT INTO $t (id, i4, s) SELECT id + 60000, i4, s FROM $t WHERE id IN (SELECT min(id) FROM $t GROUP BY i2) RETURNING " . pick('id', "id, $t.s") . ') ' . sorted('SELECT * FROM q');
+		"UPDATE $t SET i4 = (SELECT count(*) FROM $t y WHERE y.id < $t.id) WHERE id < 30", "UPDATE $t SET i4 = (SELECT " . pick('count(*)', 'max(y.i4)', 'sum(y.i2)', 'min(y.id) + 1') . " FROM $t y WHERE y.$u = $t.$u" . pick('', " AND y.id > 10", " AND $t.id < 700") . ')' . pick('', ' WHERE ' . few('id')),
+		"DELETE FROM $t WHERE id % 5 < 2 AND i4 < (SELECT avg(y.i4) FROM $t y WHERE y.$u = $t.$u)", "WITH q AS (INSERT INTO $t (id, i4, s) SELECT id + 60000, i4, s FROM $t WHERE id IN (SELECT min(id) FROM $t GROUP BY i2) RETURNING " . pick('id', "id, $t.s") . ') ' . sorted('SELECT * FROM q');
 	check($t);
 	emit("SELECT id FROM $t WHERE (id, i4) IN (SELECT id, i4 FROM $t WHERE " . predicate(1, $t) . ' LIMIT 0) FOR UPDATE');
 	emit(sorted("SELECT id FROM (SELECT id FROM $t WHERE " . predicate(1, $t) . ' FOR ' . pick('UPDATE', 'KEY SHARE') . ') q'));
