@@ -16,13 +16,10 @@
  * PostgreSQL makes joins (subquery_not_in.c).  EXISTS and IN in other places than the conditions of WHERE, where
  * PostgreSQL makes no joins of them, become some here (subquery_test.c).
  *
- * The first computes groups that no row asks for.  Where few rows ask and an index finds what
- * they ask for, executing the subquery for each is cheaper: so the statement is planned
- * both ways, and the cheaper plan is taken.  All subqueries of a statement are rewritten
- * or none.
+ * All subqueries of a statement are rewritten or none (subquery_plan.c).
  *
- * Left alone are subqueries that read no gpucol table; statements that change or lock
- * rows, at that level: PostgreSQL computes a subquery anew for the newest version of a
+ * Left alone are subqueries that read no gpucol table; at the level of statements that change
+ * or lock rows all but those of subquery_update.c: PostgreSQL computes a subquery anew for the newest version of a
  * row, while a row of a join would be kept; the recursive part of a recursive query; and
  * a cursor over one table, which must stay one that UPDATE ... WHERE CURRENT OF knows.
  *
@@ -37,8 +34,6 @@
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
 #include "optimizer/optimizer.h"
-#include "optimizer/planmain.h"
-#include "optimizer/planner.h"
 #include "parser/parsetree.h"
 #include "utils/acl.h"
 #include "utils/lsyscache.h"
@@ -817,99 +812,8 @@ rewrite_query(Query *query, bool top, bool keep_table, Bitmapset *asked)
 	return count + gpucol_subquery_distinct(query);
 }
 
-/* ---- the choice ---- */
-
-/* Has a statement subqueries in expressions, or behind LATERAL, or first rows of keys? */
-static bool
-has_sublinks(Node *node, void *context)
+int
+gpucol_subquery_rewrite(Query *statement, bool keep_table)
 {
-	if (node == NULL)
-		return false;
-	if (IsA(node, Query))
-		return ((Query *) node)->hasSubLinks || ((Query *) node)->hasDistinctOn ||
-			query_tree_walker((Query *) node, has_sublinks, context, QTW_EXAMINE_RTES_BEFORE);
-	if (IsA(node, RangeTblEntry))
-		return ((RangeTblEntry *) node)->rtekind == RTE_SUBQUERY && ((RangeTblEntry *) node)->lateral;
-	return expression_tree_walker(node, has_sublinks, context);
-}
-
-/* A rewritten copy of a statement, or NULL if there is nothing to rewrite. */
-static Query *
-rewrite_statement(Query *parse, int cursor_options)
-{
-	Query	   *copy;
-	List	   *before;
-	volatile int count = 0;
-
-	if (gpucol_planner_disabled() != NULL || !gpucol_enable_join ||
-		!has_sublinks((Node *) parse, NULL))
-		return NULL;
-	copy = copyObject(parse);
-	before = gpucol_nearest_begin();
-	PG_TRY();
-	{
-		count = rewrite_query(copy, true, (cursor_options & (CURSOR_OPT_SCROLL | CURSOR_OPT_FAST_PLAN)) != 0,
-							  bms_add_range(NULL, 1, list_length(copy->targetList)));
-		gpucol_nearest_place(copy);
-	}
-	PG_FINALLY();
-	{
-		gpucol_nearest_end(before);
-	}
-	PG_END_TRY();
-	return count == 0 ? NULL : copy;
-}
-
-/* One way to plan a statement. */
-typedef struct Way
-{
-	Query	   *parse;
-	PlannedStmt *stmt;
-	List	   *reasons;		/* noted while it was planned */
-	double		cost;			/* of the rows that are asked for */
-} Way;
-
-/*
- * Plan a statement one way by the next planner hook, since other extensions' hooks of paths count on
- * theirs having been called; `before` are the reasons noted before.
- */
-static void
-try_way(Way *way, planner_hook_type planner, List *before, const char *query_string, int cursor_options,
-		ParamListInfo params)
-{
-	Plan	   *plan;
-	double		part = cursor_options & CURSOR_OPT_FAST_PLAN ? cursor_tuple_fraction : 1.0;
-
-	gpucol_reason_swap(list_copy(before));
-	way->stmt = planner(copyObject(way->parse), query_string, cursor_options, params);
-	way->reasons = gpucol_reason_swap(NIL);
-	plan = way->stmt->planTree;
-	way->cost = plan->startup_cost + part * (plan->total_cost - plan->startup_cost);
-}
-
-/*
- * Plan a statement by `planner`, the next planner hook or PostgreSQL's, with its subqueries
- * made joins where that is cheaper.
- */
-PlannedStmt *
-gpucol_subquery_plan(planner_hook_type planner, Query *parse, const char *query_string,
-					 int cursor_options, ParamListInfo params)
-{
-	Way			one_by_one = {.parse = parse};
-	Way			joined = {.parse = rewrite_statement(parse, cursor_options)};
-	Way		   *best = &joined;
-	List	   *before;
-
-	if (joined.parse == NULL)
-		return planner(parse, query_string, cursor_options, params);
-	before = gpucol_reason_swap(NIL);
-	try_way(&one_by_one, planner, before, query_string, cursor_options, params);
-	try_way(&joined, planner, before, query_string, cursor_options, params);
-	if (one_by_one.cost < joined.cost)
-		best = &one_by_one;
-	gpucol_reason_swap(best->reasons);
-	if (best == &one_by_one)
-		gpucol_reason_add(InvalidOid, "subquery",
-						  "executing it for each row is cheaper than computing all its groups");
-	return best->stmt;
+	return rewrite_query(statement, true, keep_table, bms_add_range(NULL, 1, list_length(statement->targetList)));
 }

@@ -20,7 +20,12 @@ typedef struct GpucolReferences
 	bool		farther;		/* those of a query around that, or its aggregates */
 } GpucolReferences;
 
-/* subquery.c */
+/*
+ * subquery.c: make subqueries of a statement joins, those in it innermost first; how many.  With keep_table it
+ * stays a scan of its table where it is one.
+ */
+extern int	gpucol_subquery_rewrite(Query *statement, bool keep_table);
+
 extern GpucolReferences gpucol_subquery_references(Node *node);
 extern Oid	gpucol_subquery_table(Query *query);
 extern Oid	gpucol_subquery_packed_part(RangeTblEntry *rte);
