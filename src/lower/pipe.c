@@ -47,9 +47,11 @@ gpucol_pipe_is_same(const Node *a, const Node *b)
 	return equal(a, b);
 }
 
-/* The place of an expression in a list, from 0, or -1. */
-static int
-find_same(const List *list, const Node *node)
+/*
+ * The place of an expression in a list, from 0, or -1.
+ */
+int
+gpucol_pipe_place(const List *list, const Node *node)
 {
 	ListCell   *lc;
 
@@ -60,8 +62,6 @@ find_same(const List *list, const Node *node)
 	}
 	return -1;
 }
-
-static const Node *settle(const GpucolPipe *pipe, const Node *node);
 
 static Node *
 mark_mutator(Node *node, void *context)
@@ -114,7 +114,7 @@ gpucol_pipe_has(const GpucolPipe *pipe, const Node *node)
 
 	if (IsA(node, Var))
 		return bms_is_member(((const Var *) node)->varno, pipe->relids);
-	if (find_same(pipe->outputs, node) >= 0)
+	if (gpucol_pipe_place(pipe->outputs, node) >= 0)
 		return true;
 	foreach(lc, pipe->steps)
 	{
@@ -154,65 +154,6 @@ gpucol_pipe_exprs_desc(const List *exprs)
 	return desc;
 }
 
-/* The number of a step's key that a column of its table is the same as, or -1. */
-static int
-find_key(const GpucolPipeStep *step, const Node *node)
-{
-	ListCell   *lc;
-
-	node = settle(step->build, node);
-	foreach(lc, step->inner_keys)
-	{
-		if (gpucol_pipe_is_same(settle(step->build, lfirst(lc)), node))
-			return foreach_current_index(lc);
-	}
-	return -1;
-}
-
-/*
- * The column of the rows that a column of a step's table is the same as, or NULL: a semi join's, or the key of
- * an inner join by integers, which the table need not have twice then.
- */
-static Node *
-step_twin(const GpucolPipeStep *step, const Node *node)
-{
-	bool		may = step->kind == GPUCOL_JOIN_INNER && step->most == 0 && IsA(node, Var);
-	int			at = may ? find_key(step, node) : -1;
-	Node	   *twin = at < 0 ? NULL : list_nth(step->outer_keys, at);
-
-	if (twin == NULL)
-		return gpucol_pipe_semi_twin(step, node);
-	return IsA(twin, Var) && exprType(twin) == exprType(node) &&
-		list_nth_int(step->classes, at) == GPUCOL_CLASS_I ? twin : NULL;
-}
-
-/* The same of all steps. */
-static Node *
-find_twin(const GpucolPipe *pipe, const Node *node)
-{
-	ListCell   *lc;
-
-	foreach(lc, pipe->steps)
-	{
-		Node	   *twin = step_twin(lfirst(lc), node);
-
-		if (twin != NULL)
-			return twin;
-	}
-	return NULL;
-}
-
-/* The column that one is the same as in the end. */
-static const Node *
-settle(const GpucolPipe *pipe, const Node *node)
-{
-	const Node *twin;
-
-	while (IsA(node, Var) && (twin = find_twin(pipe, node)) != NULL)
-		node = twin;
-	return node;
-}
-
 /* Add to a step's payload what expressions need of its table. */
 static void
 need(GpucolPipeStep *step, List *exprs)
@@ -224,8 +165,8 @@ need(GpucolPipeStep *step, List *exprs)
 	collect_marks((Node *) exprs, &vars);
 	foreach(lc, vars)
 	{
-		if (gpucol_pipe_has(step->build, lfirst(lc)) && find_same(step->payload, lfirst(lc)) < 0 &&
-			step_twin(step, lfirst(lc)) == NULL)
+		if (gpucol_pipe_has(step->build, lfirst(lc)) && gpucol_pipe_place(step->payload, lfirst(lc)) < 0 &&
+			gpucol_pipe_step_twin(step, lfirst(lc)) == NULL)
 			step->payload = lappend(step->payload, lfirst(lc));
 	}
 	list_free(vars);
@@ -320,6 +261,7 @@ number_columns(GpucolPipe *pipe, List *above)
 void
 gpucol_pipe_layout(GpucolPipe *pipe, List *above, bool computed)
 {
+	gpucol_pipe_settle_keys(pipe);
 	number_columns(pipe, above);
 	gpucol_pipe_find_decimals(pipe, above, computed);
 }
@@ -329,7 +271,7 @@ static AttrNumber
 find_column(const GpucolPipe *pipe, const Node *node)
 {
 	ListCell   *lc;
-	int			at = find_same(pipe->outputs, node);
+	int			at = gpucol_pipe_place(pipe->outputs, node);
 
 	if (at >= 0)
 		return at + 1;
@@ -337,20 +279,11 @@ find_column(const GpucolPipe *pipe, const Node *node)
 	{
 		GpucolPipeStep *step = lfirst(lc);
 
-		at = find_same(step->payload, node);
+		at = gpucol_pipe_place(step->payload, node);
 		if (at >= 0)
 			return step->first + at;
 	}
 	return 0;
-}
-
-Node *
-gpucol_pipe_semi_twin(const GpucolPipeStep *step, const Node *node)
-{
-	int			at = step->kind == GPUCOL_JOIN_SEMI ? find_same(step->inner_keys, node) : -1;
-	Node	   *twin = at < 0 ? NULL : list_nth(step->outer_keys, at);
-
-	return twin != NULL && exprType(twin) == exprType(node) ? twin : NULL;
 }
 
 static Node *
@@ -361,7 +294,7 @@ map_mutator(Node *node, void *context)
 
 	if (node == NULL)
 		return NULL;
-	twin = IsA(node, Var) ? find_twin(pipe, node) : NULL;
+	twin = IsA(node, Var) ? gpucol_pipe_twin(pipe, node) : NULL;
 	if (twin != NULL)
 		return map_mutator(twin, context);
 	if (IsA(node, Var) || IsA(node, PlaceHolderVar) || IsA(node, CoerceToDomainValue) ||
@@ -406,7 +339,7 @@ is_of_set(const GpucolPipe *pipe, const Node *node)
 	if (pipe == NULL)
 		return false;
 	if (pipe->set != NULL)
-		return find_same(pipe->outputs, node) >= 0;
+		return gpucol_pipe_place(pipe->outputs, node) >= 0;
 	foreach(lc, pipe->steps)
 	{
 		const GpucolPipeStep *step = lfirst(lc);
@@ -435,7 +368,7 @@ gpucol_pipe_map(const GpucolPipe *pipe, Node *node)
 static bool
 is_computed(const GpucolPipe *pipe, const Expr *expr)
 {
-	return !IsA(expr, Var) && !IsA(expr, PlaceHolderVar) && find_same(pipe->outputs, (const Node *) expr) >= 0;
+	return !IsA(expr, Var) && !IsA(expr, PlaceHolderVar) && gpucol_pipe_place(pipe->outputs, (const Node *) expr) >= 0;
 }
 
 /*
@@ -463,7 +396,7 @@ find_open(const GpucolPipe *drive, const GpucolPipe *build, const Expr *expr, Li
 			!gpucol_pipe_has(drive, lfirst(lc)) && (build == NULL || !gpucol_pipe_has(build, lfirst(lc))) :
 			lfirst_node(Var, lc)->varattno <= 0)
 			return "it refers to a system column, a whole row, or an expression of an inner query";
-		if (find_same(*columns, lfirst(lc)) >= 0)
+		if (gpucol_pipe_place(*columns, lfirst(lc)) >= 0)
 			continue;
 		*columns = lappend(*columns, lfirst(lc));
 		if (gpucol_pipe_is_open(drive, lfirst(lc)) || gpucol_pipe_is_open(build, lfirst(lc)))

@@ -49,6 +49,7 @@ typedef struct GpucolPipeStep
 	uint16	   *order_keys;		/* registers, once it is lowered */
 
 	/* layout */
+	List	   *settled;		/* of Node: the columns of the table's own pipe that inner_keys are in the end */
 	List	   *payload;		/* of Expr: what the rows behind it need of the table */
 	AttrNumber	first;			/* their first column */
 
@@ -112,16 +113,24 @@ extern void gpucol_pipe_source(GpucolPipe *pipe, TupleDesc desc);
 extern void gpucol_pipe_layout(GpucolPipe *pipe, List *above, bool computed);
 
 /*
- * The key of the rows that a column of a semi join's table is equal to, or NULL: rows have
+ * pipe_twin.c: the key of the rows that a column of a semi join's table is equal to, or NULL: rows have
  * no columns of that table, but PostgreSQL may ask for one that is a key.
  */
 extern Node *gpucol_pipe_semi_twin(const GpucolPipeStep *step, const Node *node);
 
 /*
- * The same column?  Does a pipe have a column or placeholder?  Expressions as the executor
- * gets them, with marks for placeholders.
+ * The same of any step, or of all steps of a pipe, whose keys have been settled, in it and those below it.
+ */
+extern Node *gpucol_pipe_step_twin(const GpucolPipeStep *step, const Node *node);
+extern Node *gpucol_pipe_twin(const GpucolPipe *pipe, const Node *node);
+extern void gpucol_pipe_settle_keys(const GpucolPipe *pipe);
+
+/*
+ * The same column?  Which of a list, from 0, or -1?  Does a pipe have a column or placeholder?  Expressions as
+ * the executor gets them, with marks for placeholders.
  */
 extern bool gpucol_pipe_is_same(const Node *a, const Node *b);
+extern int	gpucol_pipe_place(const List *list, const Node *node);
 extern bool gpucol_pipe_has(const GpucolPipe *pipe, const Node *node);
 extern List *gpucol_pipe_mark(List *exprs);
 
