@@ -6,9 +6,10 @@
  * malloc rather than memory contexts: the engines know no PostgreSQL, threads may
  * allocate, and large blocks come from and go back to the system page by page.
  *
- * malloc keeps what was freed for blocks to come (owned.c): faults of fresh pages were a fifth of
- * a query's time.  What it keeps and what is reserved are together no more than the limit: before
- * that, the system gets it back.
+ * malloc keeps what was freed for blocks to come (owned.c), and so does pages.c: faults of fresh pages were a
+ * fifth of a query's time.  What they keep and what is reserved are together no more than the limit: before
+ * that, the system gets it back.  Of malloc it is counted what was freed, which is too much where that has
+ * been taken again, so it is asked before that.
  *
  *-------------------------------------------------------------------------
  */
@@ -23,14 +24,16 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
+#include "base/pages.h"
+
 #define MALLOC_HEADER	16
 #define MALLOC_LARGE	((size_t) 128 * 1024)	/* blocks that are pages of their own */
 #define SYSTEM_PAGE		((size_t) 4096)
-#define HUGE_PAGE		((size_t) 2 * 1024 * 1024)
 #define LEFT_SHARE		8		/* of what is left, an array takes this part */
 #define LEAST_KEPT		((size_t) 512 * 1024)	/* by malloc, of which there is little to give back */
+#define ROOM_SHARE		8		/* it is asked again once this part of what is left was freed */
 
-/* Bytes that were freed since the system got back what malloc keeps, which is at most as much. */
+/* Bytes that malloc was given since it was asked, or gave back, what it keeps, which is at most as much. */
 static _Atomic size_t freed = 0;
 
 /* ---- accounting ---- */
@@ -76,20 +79,50 @@ uncount(GpucolBudget *budget, const GpucolBudget *end, size_t bytes)
 		atomic_fetch_sub(&budget->used, bytes);
 }
 
-/* Give the system what malloc keeps, if that and what is reserved exceed a limit. */
-static void
-give_back(const GpucolBudget *budget)
+/* What malloc keeps at most, if that leaves room until it is asked again; else the system gets it back. */
+static size_t
+settle_malloc(size_t left)
 {
-#ifdef __GLIBC__
-	size_t		kept = atomic_load_explicit(&freed, memory_order_relaxed);
+	size_t		most = 0;
 
-	if (kept >= LEAST_KEPT && kept > gpucol_budget_left(budget) && atomic_exchange(&freed, 0) >= LEAST_KEPT)
-		(void) malloc_trim(0);
+	if (atomic_exchange(&freed, 0) < LEAST_KEPT)
+		return 0;
+#ifdef __GLIBC__
+#if __GLIBC_PREREQ(2, 33)
+	most = mallinfo2().fordblks;
+#else
+	most = SIZE_MAX;
 #endif
+	if (most > left - left / ROOM_SHARE)
+	{
+		(void) malloc_trim(0);
+		most = 0;
+	}
+	gpucol_budget_freed(most);
+#else
+	(void) left;
+#endif
+	return most;
+}
+
+void
+gpucol_budget_fit(const GpucolBudget *budget)
+{
+	size_t		by_malloc = atomic_load_explicit(&freed, memory_order_relaxed);
+	size_t		pages = gpucol_pages_kept();
+	size_t		left;
+
+	if (pages == 0 && by_malloc < LEAST_KEPT)
+		return;
+	left = gpucol_budget_left(budget);
+	if (by_malloc >= LEAST_KEPT && by_malloc > left - (pages < left ? pages : left))
+		by_malloc = settle_malloc(left);
+	if (pages > 0 && pages > left - (by_malloc < left ? by_malloc : left))
+		gpucol_pages_shrink(left - (by_malloc < left ? by_malloc : left));
 }
 
 bool
-gpucol_budget_reserve(GpucolBudget *budget, size_t bytes)
+gpucol_budget_count(GpucolBudget *budget, size_t bytes)
 {
 	for (GpucolBudget *at = budget; at != NULL; at = at->parent)
 		if (!count(at, bytes))
@@ -97,7 +130,15 @@ gpucol_budget_reserve(GpucolBudget *budget, size_t bytes)
 			uncount(budget, at, bytes);
 			return false;
 		}
-	give_back(budget);
+	return true;
+}
+
+bool
+gpucol_budget_reserve(GpucolBudget *budget, size_t bytes)
+{
+	if (!gpucol_budget_count(budget, bytes))
+		return false;
+	gpucol_budget_fit(budget);
 	return true;
 }
 
@@ -150,8 +191,8 @@ static void
 advise_huge(void *block, size_t size)
 {
 #ifdef MADV_HUGEPAGE
-	uintptr_t	first = ((uintptr_t) block + HUGE_PAGE - 1) & ~(HUGE_PAGE - 1);
-	uintptr_t	last = ((uintptr_t) block + size) & ~(HUGE_PAGE - 1);
+	uintptr_t	first = ((uintptr_t) block + GPUCOL_HUGE_PAGE - 1) & ~(GPUCOL_HUGE_PAGE - 1);
+	uintptr_t	last = ((uintptr_t) block + size) & ~(GPUCOL_HUGE_PAGE - 1);
 
 	if (last > first)
 		(void) madvise((void *) first, last - first, MADV_HUGEPAGE);

@@ -47,6 +47,13 @@ extern void gpucol_budget_close(GpucolBudget *budget);
 extern bool gpucol_budget_reserve(GpucolBudget *budget, size_t bytes);
 extern void gpucol_budget_release(GpucolBudget *budget, size_t bytes);
 
+/*
+ * The two steps of that, for bytes of which some may be kept already (pages.h): reserve them; have no more be kept
+ * than there is room for.
+ */
+extern bool gpucol_budget_count(GpucolBudget *budget, size_t bytes);
+extern void gpucol_budget_fit(const GpucolBudget *budget);
+
 /* Bytes that could be reserved now; SIZE_MAX without a limit. */
 extern size_t gpucol_budget_left(const GpucolBudget *budget);
 

@@ -4,12 +4,11 @@
  *	  Blocks of one owner, freed together.
  *
  * A block starts with a header of two cache lines.  Large blocks (hash tables and
- * states of many groups, read at random places) are asked of the system in huge
- * pages, where it gives them to those who ask: fewer faults, and fewer look-ups of
- * addresses.  The largest, which malloc would not keep for the next query either, are
- * mapped here, so that they grow without being copied, and come zeroed.
+ * states of many groups, read at random places) are mapped, in huge pages where the
+ * system gives them to those who ask: fewer faults, and fewer look-ups of addresses.
+ * They grow without being copied (pages.c).
  *
- * malloc keeps what was freed for blocks to come, of the next query, too, as far as the budget
+ * What was freed is kept for blocks to come, of the next query, too, as far as the budget
  * lets it (budget.c).
  *
  *-------------------------------------------------------------------------
@@ -25,12 +24,12 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
-#define HUGE_PAGE ((size_t) 2 * 1024 * 1024)
-#define HUGE_BLOCK (2 * HUGE_PAGE)	/* blocks in huge pages, at least, */
-#define MAPPED_BLOCK (16 * HUGE_PAGE)	/* and those that are mapped here */
-#define KEPT_BYTES	(2 * MAPPED_BLOCK)	/* that malloc keeps at its end at most, for each thread, */
+#include "base/pages.h"
+
+#define HUGE_BLOCK (2 * GPUCOL_HUGE_PAGE)	/* blocks in huge pages, at least */
+#define KEPT_BYTES	(32 * GPUCOL_HUGE_PAGE)	/* that malloc keeps at its end at most, for each thread, */
+#define KEPT_PAGES	(64 * GPUCOL_HUGE_PAGE)	/* and pages.c, */
 #define KEPT_THREADS 8			/* of so many */
 
 typedef union Block
@@ -40,12 +39,13 @@ typedef union Block
 		union Block *next;
 		union Block *prev;
 		size_t		size;		/* header included */
+		size_t		dirty;		/* what is not zero at first, header included */
 	}			head;
 	char		lines[128];
 } Block;
 
 /*
- * Have malloc serve all but the largest blocks, keep what is freed, and give all threads blocks of one arena: what
+ * Have malloc serve blocks that are not mapped, keep what is freed, and give all threads blocks of one arena: what
  * one has freed another has then, and the end of no other arena could be given back.
  */
 static void
@@ -57,7 +57,7 @@ keep_freed(void)
 	if (!done)
 	{
 		(void) mallopt(M_ARENA_MAX, 1);
-		(void) mallopt(M_MMAP_THRESHOLD, (int) MAPPED_BLOCK);
+		(void) mallopt(M_MMAP_THRESHOLD, (int) (KEPT_BYTES / 2));
 		(void) mallopt(M_TRIM_THRESHOLD, (int) KEPT_BYTES);
 	}
 	done = true;
@@ -67,9 +67,12 @@ keep_freed(void)
 void
 gpucol_owned_keep(int nthreads)
 {
+	size_t		threads = nthreads < KEPT_THREADS ? nthreads : KEPT_THREADS;
+
 #ifdef __GLIBC__
-	(void) mallopt(M_TRIM_THRESHOLD, (int) (KEPT_BYTES * (nthreads < KEPT_THREADS ? nthreads : KEPT_THREADS)));
+	(void) mallopt(M_TRIM_THRESHOLD, (int) (KEPT_BYTES * threads));
 #endif
+	gpucol_pages_keep(KEPT_PAGES * threads);
 }
 
 void
@@ -90,39 +93,20 @@ block_size(size_t size)
 	if (size > SIZE_MAX / 2)
 		return 0;
 	total = (size / sizeof(Block) + 2) * sizeof(Block);
-	return total < HUGE_BLOCK ? total : (total + HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE;
+	return total < HUGE_BLOCK ? total : (total + GPUCOL_HUGE_PAGE - 1) / GPUCOL_HUGE_PAGE * GPUCOL_HUGE_PAGE;
 }
 
-/* Map pages, all zero, from an address on where huge pages begin. */
-static Block *
-map_block(size_t total)
-{
-	char	   *from = mmap(NULL, total + HUGE_PAGE, PROT_READ | PROT_WRITE,
-							MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	size_t		before;
-
-	if (from == MAP_FAILED)
-		return NULL;
-	before = -(uintptr_t) from % HUGE_PAGE;
-	if (before > 0)
-		munmap(from, before);
-	munmap(from + before + total, HUGE_PAGE - before);
-	return (Block *) (from + before);
-}
-
-/* Address space for a block. */
+/* A block of so many bytes, which are counted; or NULL. */
 static Block *
 take_block(size_t total)
 {
-	Block	   *block;
+	size_t		dirty = total;
+	Block	   *block = total < HUGE_BLOCK ? aligned_alloc(sizeof(Block), total) : gpucol_pages_take(total, &dirty);
 
-	if (total < HUGE_BLOCK)
-		return aligned_alloc(sizeof(Block), total);
-	block = total < MAPPED_BLOCK ? aligned_alloc(HUGE_PAGE, total) : map_block(total);
-#ifdef MADV_HUGEPAGE
-	if (block != NULL)
-		(void) madvise(block, total, MADV_HUGEPAGE);
-#endif
+	if (block == NULL)
+		return NULL;
+	block->head.size = total;
+	block->head.dirty = dirty;
 	return block;
 }
 
@@ -132,13 +116,13 @@ drop_block(Block *block)
 {
 	size_t		size = block->head.size;
 
-	if (size < MAPPED_BLOCK)
+	if (size < HUGE_BLOCK)
 	{
 		free(block);
 		gpucol_budget_freed(size);
 	}
 	else
-		munmap(block, size);
+		gpucol_pages_drop(block, size);
 }
 
 /* Add a block to the owner's. */
@@ -174,15 +158,16 @@ gpucol_owned_alloc(GpucolOwned *owned, size_t size)
 	size_t		total = block_size(size);
 	Block	   *block;
 
-	if (total == 0 || !gpucol_budget_reserve(owned->budget, total))
+	if (total == 0 || !gpucol_budget_count(owned->budget, total))
 		return NULL;
 	block = take_block(total);
+	/* it may be made of what was kept */
+	gpucol_budget_fit(owned->budget);
 	if (block == NULL)
 	{
 		gpucol_budget_release(owned->budget, total);
 		return NULL;
 	}
-	block->head.size = total;
 	link_block(owned, block);
 	return block + 1;
 }
@@ -191,9 +176,10 @@ void *
 gpucol_owned_alloc_zeroed(GpucolOwned *owned, size_t size)
 {
 	void	   *memory = gpucol_owned_alloc(owned, size);
+	size_t		dirty = memory == NULL ? 0 : ((Block *) memory - 1)->head.dirty;
 
-	if (memory != NULL && ((Block *) memory - 1)->head.size < MAPPED_BLOCK)
-		memset(memory, 0, size);
+	if (dirty > sizeof(Block))
+		memset(memory, 0, size < dirty - sizeof(Block) ? size : dirty - sizeof(Block));
 	return memory;
 }
 
@@ -202,24 +188,19 @@ static void *
 grow_mapped(GpucolOwned *owned, Block *block, size_t total)
 {
 	size_t		old = block->head.size;
-	Block	   *place;
-	void	   *moved;
+	Block	   *grown;
 
-	if (!gpucol_budget_reserve(owned->budget, total - old))
+	if (!gpucol_budget_count(owned->budget, total - old))
 		return NULL;
 	unlink_block(owned, block);
-	place = map_block(total);
-	moved = place == NULL ? MAP_FAILED :
-		mremap(block, old, total, MREMAP_MAYMOVE | MREMAP_FIXED, place);
-	if (moved == MAP_FAILED)	/* nobody knows then whether the place is still ours */
+	grown = gpucol_pages_grow(block, old, total);
+	gpucol_budget_fit(owned->budget);
+	if (grown == NULL)
 		gpucol_budget_release(owned->budget, total - old);
 	else
-	{
-		block = moved;
-		block->head.size = total;
-	}
-	link_block(owned, block);
-	return moved == MAP_FAILED ? NULL : block + 1;
+		grown->head.size = total;
+	link_block(owned, grown == NULL ? block : grown);
+	return grown == NULL ? NULL : grown + 1;
 }
 
 void *
@@ -229,7 +210,7 @@ gpucol_owned_realloc(GpucolOwned *owned, void *memory, size_t size)
 	size_t		total = block_size(size);
 	void	   *grown = NULL;
 
-	if (block != NULL && block->head.size >= MAPPED_BLOCK && total > block->head.size)
+	if (block != NULL && block->head.size >= HUGE_BLOCK && total > block->head.size)
 		grown = grow_mapped(owned, block, total);
 	if (grown != NULL)
 		return grown;

@@ -2,7 +2,7 @@
  *
  * budget.c
  *	  The accountant (base/budget.h), blocks of one owner and arenas over it: nothing
- *	  is reserved beyond a limit, in any thread, and all is given back.
+ *	  is reserved beyond a limit, in any thread, and all is given back; pages that are kept.
  *
  *-------------------------------------------------------------------------
  */
@@ -10,6 +10,7 @@
 
 #include "base/arena.h"
 #include "base/owned.h"
+#include "base/pages.h"
 #include "check.h"
 
 #define THREADS 4
@@ -92,7 +93,9 @@ test_owned(void)
 	second = gpucol_owned_alloc_zeroed(&owned, 5 << 20);
 	CHECK(first != NULL && second != NULL && second[(5 << 20) - 1] == 0, "blocks");
 	CHECK(budget.used >= (5 << 20) + 1000 && budget.used % 128 == 0, "%zu", (size_t) budget.used);
-	CHECK(gpucol_owned_realloc(&owned, second, 12 << 20) == NULL, "both are held meanwhile");
+	CHECK(gpucol_owned_realloc(&owned, second, 20 << 20) == NULL, "too large");
+	second = gpucol_owned_realloc(&owned, second, 12 << 20);
+	CHECK(second != NULL && second[(5 << 20) - 1] == 0, "grown, not copied");
 	first[999] = 3;
 	first = gpucol_owned_realloc(&owned, first, 2000);
 	CHECK(first != NULL && first[999] == 3, "grown");
@@ -131,6 +134,88 @@ test_owned_large(void)
 	CHECK(block != NULL && block[0] == 1 && budget.used < mb, "%zu", (size_t) budget.used);
 	gpucol_owned_free(&owned, other);
 	CHECK(gpucol_owned_alloc(&owned, 50 * mb) != NULL, "freed with the rest");
+	gpucol_owned_free_all(&owned);
+	CHECK(budget.used == 0, "%zu", (size_t) budget.used);
+}
+
+/* Are so many bytes of a block all one value? */
+static bool
+is_all(const char *block, size_t from, size_t to, char value)
+{
+	for (size_t i = from; i < to; i++)
+		if (block[i] != value)
+			return false;
+	return true;
+}
+
+/* Pages that were freed are those of the next blocks, whatever the sizes, and what is new is zero. */
+static void
+test_pages(void)
+{
+	const size_t mb = 1 << 20;
+	size_t		dirty;
+	char	   *a;
+	char	   *b;
+
+	gpucol_pages_shrink(0);
+	a = gpucol_pages_take(6 * mb, &dirty);
+	CHECK(a != NULL && dirty == 0 && is_all(a, 0, 6 * mb, 0), "new");
+	b = gpucol_pages_take(4 * mb, &dirty);
+	CHECK(b != NULL && dirty == 0 && gpucol_pages_kept() == 0, "new");
+	memset(a, 1, 6 * mb);
+	memset(b, 1, 4 * mb);
+	gpucol_pages_drop(a, 6 * mb);
+	gpucol_pages_drop(b, 4 * mb);
+	CHECK(gpucol_pages_kept() == 10 * mb, "%zu", gpucol_pages_kept());
+	a = gpucol_pages_take(2 * mb, &dirty);
+	CHECK(dirty == 2 * mb && is_all(a, 0, dirty, 1) && gpucol_pages_kept() == 8 * mb, "part of a piece");
+	b = gpucol_pages_take(12 * mb, &dirty);
+	CHECK(dirty == 8 * mb && is_all(b, 0, dirty, 1) && is_all(b, dirty, 12 * mb, 0), "pieces and new pages");
+	CHECK((uintptr_t) a % GPUCOL_HUGE_PAGE == 0 && (uintptr_t) b % GPUCOL_HUGE_PAGE == 0, "places");
+	memset(b, 2, 12 * mb);
+	gpucol_pages_drop(a, 2 * mb);
+	b = gpucol_pages_grow(b, 12 * mb, 20 * mb);
+	CHECK(b != NULL && is_all(b, 0, 12 * mb, 2) && is_all(b, 12 * mb, 14 * mb, 1) &&
+		  is_all(b, 14 * mb, 20 * mb, 0) && gpucol_pages_kept() == 0, "grown by a piece and new pages");
+	gpucol_pages_drop(b, 20 * mb);
+	gpucol_pages_shrink(7 * mb);
+	CHECK(gpucol_pages_kept() == 6 * mb, "%zu", gpucol_pages_kept());
+	gpucol_pages_keep(4 * mb);
+	a = gpucol_pages_take(8 * mb, &dirty);
+	CHECK(dirty == 4 * mb, "%zu", dirty);
+	gpucol_pages_drop(a, 8 * mb);
+	CHECK(gpucol_pages_kept() == 0, "more than is kept");
+	for (int i = 0; i < 300; i++)
+		gpucol_pages_drop(gpucol_pages_take(2 * mb, &dirty), 2 * mb);
+	CHECK(gpucol_pages_kept() == 2 * mb, "%zu", gpucol_pages_kept());
+	gpucol_pages_keep(128 * mb);
+}
+
+/* What is kept and what is reserved are no more than the limit; what is taken of it is no new page. */
+static void
+test_kept(void)
+{
+	const size_t mb = 1 << 20;
+	GpucolBudget budget;
+	GpucolOwned owned;
+	char	   *block;
+
+	gpucol_pages_shrink(0);
+	gpucol_budget_open(&budget, 100 * mb, NULL);
+	gpucol_owned_open(&owned, &budget);
+	block = gpucol_owned_alloc(&owned, 60 * mb);
+	memset(block, 1, 60 * mb);
+	gpucol_owned_free(&owned, block);
+	CHECK(gpucol_pages_kept() >= 60 * mb, "%zu", gpucol_pages_kept());
+	block = gpucol_owned_alloc_zeroed(&owned, 90 * mb);
+	CHECK(block != NULL && gpucol_pages_kept() == 0 && is_all(block, 0, 90 * mb, 0), "made of it, and zero");
+	gpucol_owned_free(&owned, block);
+	CHECK(gpucol_budget_reserve(&budget, 70 * mb) && gpucol_pages_kept() <= 30 * mb, "%zu", gpucol_pages_kept());
+	gpucol_budget_release(&budget, 70 * mb);
+	block = gpucol_owned_alloc_zeroed(&owned, 5 * mb);
+	memset(block, 3, 5 * mb);
+	block = gpucol_owned_realloc(&owned, block, 50 * mb);
+	CHECK(block != NULL && is_all(block, 0, 5 * mb, 3), "grown");
 	gpucol_owned_free_all(&owned);
 	CHECK(budget.used == 0, "%zu", (size_t) budget.used);
 }
@@ -179,6 +264,8 @@ main(void)
 	test_blocks();
 	test_owned();
 	test_owned_large();
+	test_pages();
+	test_kept();
 	test_threads();
 	return check_summary("budget");
 }
