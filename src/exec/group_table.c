@@ -7,6 +7,9 @@
  * set, its keys, which of them are NULL, and the bytes of a text.  Whoever has several rows
  * has those of all of them fetched at once, step by step.
  *
+ * Groups of several keys, and of several sets, have few values of a key among many groups: a value that is passed
+ * by reference is copied once, while more than half of those that were looked for were there.
+ *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
@@ -18,6 +21,9 @@
 
 /* Fewer groups are in the cache anyway. */
 #define CACHED_GROUPS	2048
+
+/* Of every so many values of a key half must have been there before. */
+#define ASKED_VALUES	8192
 
 /* Is a group of this set, and has it these keys? */
 static bool
@@ -37,6 +43,36 @@ same_keys(GpucolGroupTable *t, uint32 group, uint32 set, const Datum *values, co
 	return true;
 }
 
+/* Copy a value of a key, or find a copy of it, in the current context. */
+static Datum
+keep_value(GpucolDomain *domain, GpucolKeptValues *kept, Datum value)
+{
+	uint64		hash;
+	uint64		at;
+	uint32		item;
+
+	if (domain->typbyval || kept->given_up)
+		return datumCopy(value, domain->typbyval, domain->typlen);
+	hash = gpucol_image_hash(value, domain->typlen, false);
+	if (gpucol_item_reserve(&kept->items))
+		kept->values = gpucol_grow(kept->values, kept->items.room * sizeof(Datum));
+	at = gpucol_hash_home(&kept->items.hash, hash);
+	kept->asked++;
+	while (gpucol_hash_next(&kept->items.hash, hash, &at, &item))
+		if (gpucol_image_same(value, kept->values[item], domain->typlen, false))
+			return kept->values[item];
+	item = gpucol_item_add(&kept->items, hash, at);
+	value = datumCopy(value, false, domain->typlen);
+	kept->values[item] = value;
+	if (kept->asked % ASKED_VALUES == 0 && kept->items.nitems > kept->asked / 2)
+	{
+		kept->given_up = true;
+		pfree(kept->values);
+		pfree(kept->items.hash.slots);
+	}
+	return value;
+}
+
 /* Add a group with these keys and no rows. */
 static uint32
 add_group(GpucolGroupTable *t, uint64 hash, uint64 at, uint32 set, const Datum *values, const bool *isnull)
@@ -45,11 +81,12 @@ add_group(GpucolGroupTable *t, uint64 hash, uint64 at, uint32 set, const Datum *
 	uint32		group = gpucol_item_add(&t->items, hash, at);
 
 	t->sets[group] = set;
+	if (t->kept == NULL)
+		t->kept = palloc0(Max(n, 1) * sizeof(GpucolKeptValues));
 	for (int i = 0; i < n; i++)
 	{
 		t->isnull[(Size) group * n + i] = isnull[i];
-		t->keys[(Size) group * n + i] = isnull[i] ? (Datum) 0 :
-			datumCopy(values[i], t->domains[i].typbyval, t->domains[i].typlen);
+		t->keys[(Size) group * n + i] = isnull[i] ? (Datum) 0 : keep_value(&t->domains[i], &t->kept[i], values[i]);
 	}
 	memset(t->states + (Size) group * t->nstates, 0, t->nstates * sizeof(GpucolAggState));
 	return group;
@@ -175,6 +212,13 @@ gpucol_group_table_find_rows(GpucolGroupTable *t, const GpucolKeyColumn *keys, c
 Size
 gpucol_group_table_growth(const GpucolGroupTable *t, uint64 n, Size beside)
 {
-	return gpucol_item_growth(&t->items, n, sizeof(uint32) + t->nstates * sizeof(GpucolAggState) +
-							  t->nkeys * (sizeof(Datum) + sizeof(bool)) + beside);
+	Size		growth = gpucol_item_growth(&t->items, n, sizeof(uint32) + t->nstates * sizeof(GpucolAggState) +
+											t->nkeys * (sizeof(Datum) + sizeof(bool)) + beside);
+
+	for (int i = 0; i < t->nkeys && t->kept != NULL; i++)
+	{
+		if (!t->domains[i].typbyval && !t->kept[i].given_up)
+			growth += gpucol_item_growth(&t->kept[i].items, n, sizeof(Datum));
+	}
+	return growth;
 }

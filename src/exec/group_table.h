@@ -22,6 +22,15 @@
 /* Groups that are looked for at a time. */
 #define GPUCOL_GROUPS_AHEAD	64
 
+/* The values of a key, each once. */
+typedef struct GpucolKeptValues
+{
+	GpucolItemTable items;
+	Datum	   *values;			/* by item */
+	uint64		asked;			/* values that were looked for */
+	bool		given_up;		/* nearly all differ: groups have copies of their own */
+} GpucolKeptValues;
+
 /* All zero but for nkeys, nstates, wanted and domains is an empty table. */
 typedef struct GpucolGroupTable
 {
@@ -31,7 +40,8 @@ typedef struct GpucolGroupTable
 	GpucolDomain *domains;		/* by key */
 	GpucolItemTable items;
 	uint32	   *sets;			/* grouping sets that they are of */
-	Datum	   *keys;			/* nkeys each, copies */
+	Datum	   *keys;			/* nkeys each, copies, */
+	GpucolKeptValues *kept;		/* by key: those that groups share */
 	bool	   *isnull;
 	GpucolAggState *states;		/* nstates each, zero at first */
 } GpucolGroupTable;

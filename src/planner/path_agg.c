@@ -510,7 +510,7 @@ is_window(const Path *path)
 	return IsA(path, CustomPath) && strcmp(((const CustomPath *) path)->methods->CustomName, "GpucolWindow") == 0;
 }
 
-/* Does a path make PostgreSQL's groups, in memory, of rows that a pipe or a GpucolWindow hands over? */
+/* Does a path make PostgreSQL's groups of rows that a pipe or a GpucolWindow hands over, in memory or sorted? */
 static bool
 groups_rows_of_engine(const Path *path)
 {
@@ -518,8 +518,10 @@ groups_rows_of_engine(const Path *path)
 
 	if (IsA(path, AggPath) && ((const AggPath *) path)->aggstrategy == AGG_HASHED)
 		rows = ((const AggPath *) path)->subpath;
-	else if (IsA(path, GroupingSetsPath) && ((const GroupingSetsPath *) path)->aggstrategy != AGG_SORTED)
+	else if (IsA(path, GroupingSetsPath))
 		rows = ((const GroupingSetsPath *) path)->subpath;
+	if (rows != NULL && IsA(rows, SortPath))
+		rows = ((const SortPath *) rows)->subpath;
 	return rows != NULL && (gpucol_join_find_path(list_make1(rows)) != NULL || is_window(rows));
 }
 
