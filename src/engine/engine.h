@@ -165,7 +165,7 @@ typedef GpucolStatus (*GpucolNextTurn) (void *arg, int *changed);
  */
 typedef struct GpucolLookup GpucolLookup;
 
-/* What it is, for EXPLAIN and for conditions on the key of who probes it. */
+/* What it is, for EXPLAIN and for conditions on the keys of who probes it. */
 typedef struct GpucolLookupFigures
 {
 	uint64_t	rows;			/* of the table; without those whose key is NULL */
@@ -173,9 +173,7 @@ typedef struct GpucolLookupFigures
 	bool		dense;			/* an array by key, or a hash table */
 	bool		unique;			/* no two rows have equal keys */
 	bool		has_null;		/* a row with a NULL key was there */
-	bool		has_range;		/* one key of class I, in least .. greatest */
-	int64_t		least;
-	int64_t		greatest;
+	GpucolKeyRange ranges[GPUCOL_KEY_RANGES];
 } GpucolLookupFigures;
 
 /* What a probe did in a run. */

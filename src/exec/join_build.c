@@ -233,9 +233,11 @@ note_table(GpucolJoins *joins, int i)
 	step->built = true;
 	step->empty = whole && build->figures.rows == 0 &&
 		(!build->figures.has_null || !gpucol_pipe_step_has_tail(step));
-	step->has_range = whole && build->figures.has_range && build->figures.rows > 0;
-	step->least = build->figures.least;
-	step->greatest = build->figures.greatest;
+	for (int k = 0; k < GPUCOL_KEY_RANGES; k++)
+	{
+		step->ranges[k] = build->figures.ranges[k];
+		step->ranges[k].known &= whole;
+	}
 	gpucol_pipe_take_decimals(joins->pipe, step);
 }
 

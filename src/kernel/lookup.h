@@ -86,6 +86,28 @@ typedef struct GpucolLookupView
 	const uint64_t *words;		/* [ndistinct] */
 } GpucolLookupView;
 
+/* The values that an integer key of a table has; of so many keys, the first. */
+#define GPUCOL_KEY_RANGES	4
+
+typedef struct GpucolKeyRange
+{
+	bool		known;			/* in least .. greatest */
+	int64_t		least;
+	int64_t		greatest;
+} GpucolKeyRange;
+
+/* Note those of a table: ranges[GPUCOL_KEY_RANGES]. */
+static inline void
+gpucol_lookup_note_ranges(const GpucolLookupView *view, GpucolKeyRange *ranges)
+{
+	for (int k = 0; k < GPUCOL_KEY_RANGES; k++)
+	{
+		ranges[k].known = k < view->nkeys && view->columns[k].cls == GPUCOL_CLASS_I && view->nkeyed > 0;
+		ranges[k].least = ranges[k].known ? view->keys[k].least : 0;
+		ranges[k].greatest = ranges[k].known ? (int64_t) ((uint64_t) view->keys[k].least + view->keys[k].range) : 0;
+	}
+}
+
 /* Hash of a word; the upper end is its bucket, the lower its tag. */
 static inline GPUCOL_DEVICE uint64_t
 gpucol_lookup_hash(uint64_t word)

@@ -687,26 +687,26 @@ drops_unmatched(const GpucolPipeStep *step)
 		step->kind == GPUCOL_JOIN_RIGHT_ANTI;
 }
 
-/* Have the source deliver only rows whose key can be in the built table. */
+/* Have the source deliver only rows of which one key can be in the built table. */
 static void
-add_key_range(GpucolLower *l, const GpucolPipe *pipe, const GpucolPipeStep *step)
+add_key_range(GpucolLower *l, const GpucolPipe *pipe, const GpucolPipeStep *step, int number)
 {
-	Var		   *key = (Var *) gpucol_pipe_map(pipe, linitial(step->outer_keys));
+	Var		   *key = (Var *) gpucol_pipe_map(pipe, list_nth(step->outer_keys, number));
 	GpucolConst value = {.cls = GPUCOL_CLASS_I};
 	GpucolRange *range;
 	int			column;
 
 	/* a date as the key of a timestamp is no longer the column's */
 	if (!IsA(key, Var) || key->varattno > pipe->nsource ||
-		gpucol_pipe_key_is_stamp(step, 0, (Node *) key))
+		gpucol_pipe_key_is_stamp(step, number, (Node *) key))
 		return;
 	column = gpucol_lower_column(l, key->varattno);
 	if (l->maps[column].kind != GPUCOL_KIND_INT || l->maps[column].type_oid == BOOLOID)
 		return;
 	range = gpucol_lower_add_range(l, column, GPUCOL_RANGE_BETWEEN);
-	value.v.i = step->least;
+	value.v.i = step->ranges[number].least;
 	range->lo = gpucol_lower_add_const(l, &value);
-	value.v.i = step->greatest;
+	value.v.i = step->ranges[number].greatest;
 	range->hi = gpucol_lower_add_const(l, &value);
 }
 
@@ -747,9 +747,11 @@ use_tables(GpucolLower *l, const GpucolPipe *pipe)
 	{
 		const GpucolPipeStep *step = lfirst(lc);
 
-		if (step->built && drops_unmatched(step) && !tail && step->has_range &&
-			list_length(step->outer_keys) == 1)
-			add_key_range(l, pipe, step);
+		for (int k = 0; k < GPUCOL_KEY_RANGES && step->built && drops_unmatched(step) && !tail; k++)
+		{
+			if (step->ranges[k].known)
+				add_key_range(l, pipe, step, k);
+		}
 		tail |= gpucol_pipe_step_has_tail(step);
 	}
 }

@@ -24,6 +24,7 @@
 #include "nodes/bitmapset.h"
 #include "nodes/pg_list.h"
 
+#include "kernel/lookup.h"
 #include "lower/lower.h"
 
 typedef struct GpucolPipe GpucolPipe;
@@ -56,9 +57,7 @@ typedef struct GpucolPipeStep
 	/* once the table has been built */
 	bool		built;
 	bool		empty;
-	bool		has_range;		/* its only key is an integer in least .. greatest */
-	int64		least;
-	int64		greatest;
+	GpucolKeyRange ranges[GPUCOL_KEY_RANGES];	/* of its keys, the first */
 } GpucolPipeStep;
 
 /*

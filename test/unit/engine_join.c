@@ -1589,7 +1589,7 @@ large_hash(uint32_t nrows)
 	CHECK(run_build(&b, &table, 2, 0, &tables[0].lookup) == GPUCOL_OK, "build");
 	ntables = 1;
 	gpucol_engine_cpu.lookup_figures(tables[0].lookup, &figures);
-	CHECK(!figures.dense && figures.unique && figures.has_range, "figures");
+	CHECK(!figures.dense && figures.unique && figures.ranges[0].known, "figures");
 	for (int differ = 0; differ < 2; differ++)
 	{
 		Lines		lines = {0};

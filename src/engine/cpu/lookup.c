@@ -283,18 +283,16 @@ gpucol_lookup_gather(const GpucolLookupColumn *column, const uint32_t *rows, uin
 void
 gpucol_lookup_figures(const GpucolLookup *lookup, GpucolLookupFigures *out)
 {
+	GpucolLookupView view;
+
 	memset(out, 0, sizeof(*out));
 	out->rows = lookup->nkeyed;
 	out->bytes = atomic_load(&lookup->budget.used);
 	out->dense = lookup->dense;
 	out->unique = lookup->unique;
 	out->has_null = lookup->has_null;
-	if (lookup->nkeys == 1 && lookup->columns[0].cls == GPUCOL_CLASS_I && lookup->nkeyed > 0)
-	{
-		out->has_range = true;
-		out->least = lookup->keys[0].least;
-		out->greatest = (int64_t) ((uint64_t) lookup->keys[0].least + lookup->keys[0].range);
-	}
+	gpucol_lookup_view(lookup, &view);
+	gpucol_lookup_note_ranges(&view, out->ranges);
 }
 
 void

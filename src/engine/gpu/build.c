@@ -186,12 +186,7 @@ gpucol_gpu_lookup_figures(const GpucolLookup *handle, GpucolLookupFigures *out)
 	out->dense = view->dense;
 	out->unique = view->unique;
 	out->has_null = view->has_null;
-	if (view->nkeys == 1 && view->columns[0].cls == GPUCOL_CLASS_I && view->nkeyed > 0)
-	{
-		out->has_range = true;
-		out->least = view->keys[0].least;
-		out->greatest = (int64_t) ((uint64_t) view->keys[0].least + view->keys[0].range);
-	}
+	gpucol_lookup_note_ranges(view, out->ranges);
 }
 
 void
