@@ -13,6 +13,10 @@
  * aggregation of the engine, below joins too.  All parts together are at most the whole where
  * values differ, so this asks no cost model.
  *
+ * Where each reader would have many tables joined (as many as PostgreSQL's own settings hold for too many to
+ * be rearranged), their order is not searched for, nor their rows read, once for each: the query is kept, and has
+ * the rows that one of its readers wants (`year = 2001 OR year = 2002`).
+ *
  * Where readers want all rows, the engine's threads compute groups of one table again while one process
  * would pass them through a tuplestore; what either takes is guessed by statistics.  Readers that are
  * executed for rows, or part of another WITH query, do not count on that.
@@ -30,12 +34,14 @@
 #include <math.h>
 
 #include "miscadmin.h"
+#include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
 #include "optimizer/optimizer.h"
 #include "optimizer/tlist.h"
 #include "parser/parsetree.h"
 #include "rewrite/rewriteManip.h"
 #include "utils/lsyscache.h"
+#include "utils/typcache.h"
 
 #include "compat.h"
 #include "lower/clauses.h"
@@ -57,6 +63,7 @@ typedef struct Readers
 	bool		harmful;		/* one into whose WITH query something might be pushed that raises errors, */
 	bool		repeated;		/* or one that may be executed again and again, */
 	bool		repeated_here;	/* as all may that are found in this place */
+	List	   *wanted;			/* by reader that restricts it: its List of such conditions */
 } Readers;
 
 /* What a reader does to the query. */
@@ -72,6 +79,9 @@ typedef enum Reading
 #define TABLE_ROW	2.5
 #define GROUPED_ROW	200.0
 #define LEAST_GAIN	1e6
+
+/* So many tables are not joined for each reader. */
+#define MANY_TABLES	8
 
 /* ---- the query ---- */
 
@@ -200,12 +210,11 @@ all_conditions(Node *node)
 	return list_concat(result, gpucol_subquery_conditions(((JoinExpr *) node)->quals));
 }
 
-/* What does a query do to a WITH query that it reads as `rti`? */
+/* What does a query do to a WITH query that it reads as `rti`?  Appends the conditions that restrict it. */
 static Reading
-reading_of(Query *query, Index rti, Query *inner)
+reading_of(Query *query, Index rti, Query *inner, List **wanted)
 {
 	List	   *where = gpucol_subquery_conditions(query->jointree->quals);
-	bool		restricted = false;
 	ListCell   *lc;
 
 	if (query->rowMarks != NIL || query->commandType != CMD_SELECT)
@@ -222,9 +231,10 @@ reading_of(Query *query, Index rti, Query *inner)
 		if (gpucol_harmless_expr(query, (Expr *) condition) != NULL)
 			return READING_HARMS;
 		attno = list_member_ptr(where, condition) ? equal_to_constant(condition, rti) : 0;
-		restricted |= attno != 0 && is_restrictable(inner, inner->setOperations, attno);
+		if (attno != 0 && is_restrictable(inner, inner->setOperations, attno))
+			*wanted = lappend(*wanted, condition);
 	}
-	return restricted ? READING_RESTRICTS : READING_ALL;
+	return *wanted != NIL ? READING_RESTRICTS : READING_ALL;
 }
 
 /* Does a query refer to columns of queries around it? */
@@ -258,13 +268,15 @@ count_readers(Node *node, Readers *readers)
 	foreach(lc, query->rtable)
 	{
 		const RangeTblEntry *rte = lfirst_node(RangeTblEntry, lc);
+		List	   *wanted = NIL;
 		Reading		reading;
 
 		rti++;
 		if (rte->rtekind != RTE_CTE || (int) rte->ctelevelsup != readers->depth ||
 			strcmp(rte->ctename, readers->cte->ctename) != 0)
 			continue;
-		reading = reading_of(query, rti, castNode(Query, readers->cte->ctequery));
+		reading = reading_of(query, rti, castNode(Query, readers->cte->ctequery), &wanted);
+		readers->wanted = lappend(readers->wanted, wanted);
 		readers->count += reading == READING_RESTRICTS;
 		readers->unrestricted |= reading != READING_RESTRICTS;
 		readers->harmful |= reading == READING_HARMS;
@@ -317,6 +329,114 @@ pays(Query *inner, int readers)
 		(readers - 1) * (rows * TABLE_ROW + groups * GROUPED_ROW) / threads > LEAST_GAIN;
 }
 
+/* ---- a query that is kept, restricted ---- */
+
+/* How many tables has the largest join of a query, or of a branch of it? */
+static int
+most_tables(const Query *query)
+{
+	int			here = 0;
+	int			below = 0;
+	ListCell   *lc;
+
+	check_stack_depth();
+	foreach(lc, query->rtable)
+	{
+		const RangeTblEntry *rte = lfirst_node(RangeTblEntry, lc);
+
+		here += rte->rtekind != RTE_JOIN && !gpucol_compat_rte_is_group(rte) && query->setOperations == NULL;
+		if (rte->rtekind == RTE_SUBQUERY)
+			below = Max(below, most_tables(rte->subquery));
+	}
+	return Max(here, below);
+}
+
+/* Does a condition compare as groups do, so that all of a group's rows pass or none? */
+static bool
+is_of_groups(const OpExpr *op)
+{
+	Oid			type = exprType(IsA(linitial(op->args), Var) ? linitial(op->args) : lsecond(op->args));
+	Oid			family = lookup_type_cache(type, TYPECACHE_BTREE_OPFAMILY)->btree_opf;
+
+	return OidIsValid(family) && op_in_opfamily(op->opno, family) &&
+		(!OidIsValid(op->inputcollid) || get_collation_isdeterministic(op->inputcollid));
+}
+
+/* A reader's condition on the rows of a branch, before they are grouped; NULL where values are equal that differ. */
+static Node *
+condition_on_branch(Query *branch, OpExpr *condition)
+{
+	OpExpr	   *op = copyObject(condition);
+	ListCell   *lc;
+
+	foreach(lc, op->args)
+	{
+		const TargetEntry *tle;
+
+		if (!IsA(lfirst(lc), Var))
+			continue;
+		tle = get_tle_by_resno(branch->targetList, ((const Var *) lfirst(lc))->varattno);
+		if (OidIsValid(exprCollation((Node *) tle->expr)) &&
+			!get_collation_isdeterministic(exprCollation((Node *) tle->expr)))
+			return NULL;
+		lfirst(lc) = copyObject(gpucol_compat_write_groups(branch, (Node *) tle->expr));
+	}
+	return (Node *) op;
+}
+
+/* What one of the readers wants of a branch, or NULL: all of it. */
+static Node *
+wanted_of_branch(Query *branch, const List *wanted)
+{
+	List	   *any = NIL;
+	ListCell   *lr;
+
+	foreach(lr, wanted)
+	{
+		List	   *all = NIL;
+		ListCell   *lc;
+
+		foreach(lc, (List *) lfirst(lr))
+		{
+			Node	   *condition = is_of_groups(lfirst(lc)) ? condition_on_branch(branch, lfirst(lc)) : NULL;
+
+			if (condition != NULL)
+				all = lappend(all, condition);
+		}
+		if (all == NIL)
+			return NULL;
+		any = lappend(any, make_ands_explicit(all));
+	}
+	return list_length(any) > 1 ? (Node *) makeBoolExpr(OR_EXPR, any, -1) : linitial(any);
+}
+
+/* Have a query make rows only that one of its readers wants. */
+static void
+restrict_query(Query *query, Node *branch, const List *wanted)
+{
+	Node	   *condition;
+
+	check_stack_depth();
+	if (branch != NULL && IsA(branch, SetOperationStmt))
+	{
+		restrict_query(query, ((SetOperationStmt *) branch)->larg, wanted);
+		restrict_query(query, ((SetOperationStmt *) branch)->rarg, wanted);
+		return;
+	}
+	if (branch != NULL)
+	{
+		query = rt_fetch(castNode(RangeTblRef, branch)->rtindex, query->rtable)->subquery;
+		if (query->setOperations != NULL)
+		{
+			restrict_query(query, query->setOperations, wanted);
+			return;
+		}
+	}
+	condition = wanted_of_branch(query, wanted);
+	if (condition != NULL)
+		query->jointree->quals = make_and_qual(query->jointree->quals, condition);
+}
+
 /* Have every WITH query that is better computed by its readers be so. */
 static bool
 inline_with(Node *node, void *context)
@@ -331,13 +451,18 @@ inline_with(Node *node, void *context)
 	foreach(lc, query->cteList)
 	{
 		CommonTableExpr *cte = lfirst_node(CommonTableExpr, lc);
+		Query	   *inner = castNode(Query, cte->ctequery);
 		Readers		readers = {.cte = cte};
 
 		if (!may_inline(query, cte))
 			continue;
 		count_readers((Node *) query, &readers);
-		if (readers.unrestricted ? !readers.harmful && !readers.repeated &&
-			pays(castNode(Query, cte->ctequery), cte->cterefcount) : readers.count == cte->cterefcount)
+		if (readers.unrestricted ? readers.harmful || readers.repeated || !pays(inner, cte->cterefcount) :
+			readers.count != cte->cterefcount)
+			continue;
+		if (!readers.unrestricted && most_tables(inner) > MANY_TABLES)
+			restrict_query(inner, inner->setOperations, readers.wanted);
+		else
 			cte->ctematerialized = CTEMaterializeNever;
 	}
 	return query_tree_walker(query, inline_with, context, 0);
