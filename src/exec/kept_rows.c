@@ -3,8 +3,8 @@
  * kept_rows.c
  *	  Rows of a plan that are kept to be read again.
  *
- * A batch is kept as one piece of memory (batch_values.c); those beyond work_mem go into a
- * temporary file, each behind its length.  Tuples are a tuplestore's.
+ * A batch is kept as one piece of memory (batch_values.c); those beyond work_mem take a share of what queries may
+ * hold, and those beyond that go into a temporary file, each behind its length.  Tuples are a tuplestore's.
  *
  *-------------------------------------------------------------------------
  */
@@ -15,14 +15,23 @@
 #include "storage/buffile.h"
 #include "utils/tuplestore.h"
 
+#include "base/owned.h"
 #include "exec/kept_rows.h"
 #include "exec/plan_rows.h"
+#include "service/memory.h"
 #include "service/temp_file.h"
+
+/* Batches beyond work_mem take this part of the memory that is left when the first is kept, so many bytes at a time. */
+#define MEMORY_SHARE	8
+#define CHUNK	(4 * 1024 * 1024 - 256)
 
 struct GpucolKeptRows
 {
 	TupleDesc	desc;
-	MemoryContext context;		/* of the batches */
+	MemoryContext context;		/* of the batches within work_mem, */
+	GpucolOwned chunks;			/* and of those beyond: */
+	char	   *chunk;			/* where the next may begin, */
+	Size		left;			/* with so many bytes */
 	List	   *batches;		/* of char *: in memory, */
 	Size		nbytes;			/* so many bytes, */
 	BufFile    *file;			/* then those in a file, or NULL, */
@@ -38,6 +47,28 @@ struct GpucolKeptRows
 	TupleTableSlot *slot;
 };
 
+/* Memory context callback: let the chunks go. */
+static void
+free_chunks(void *arg)
+{
+	gpucol_owned_free_all(arg);
+}
+
+/* Have memory beyond work_mem go with the context of that within it. */
+static void
+open_chunks(GpucolKeptRows *kept)
+{
+	MemoryContext old = MemoryContextSwitchTo(kept->context);
+	GpucolBudget *queries = gpucol_memory_queries();
+	MemoryContextCallback *callback = palloc(sizeof(MemoryContextCallback));
+
+	gpucol_owned_open(&kept->chunks, gpucol_memory_open(gpucol_budget_left(queries) / MEMORY_SHARE, queries));
+	callback->func = free_chunks;
+	callback->arg = &kept->chunks;
+	MemoryContextRegisterResetCallback(kept->context, callback);
+	MemoryContextSwitchTo(old);
+}
+
 GpucolKeptRows *
 gpucol_kept_rows_begin(TupleDesc desc)
 {
@@ -45,6 +76,7 @@ gpucol_kept_rows_begin(TupleDesc desc)
 
 	kept->desc = desc;
 	kept->context = AllocSetContextCreate(CurrentMemoryContext, "gpucol kept rows", ALLOCSET_DEFAULT_SIZES);
+	open_chunks(kept);
 	gpucol_batch_init(&kept->batch, desc->natts);
 	for (int i = 0; i < desc->natts; i++)
 	{
@@ -75,25 +107,47 @@ file_buffer(GpucolKeptRows *kept, Size size)
 	return kept->buffer;
 }
 
+/* Memory for a batch, aligned to 16 bytes; NULL where there is no more. */
+static char *
+take_memory(GpucolKeptRows *kept, Size size)
+{
+	char	   *piece;
+
+	if (kept->file != NULL)
+		return NULL;
+	if (kept->nbytes + size <= (Size) work_mem * 1024)
+		return (char *) TYPEALIGN(16, MemoryContextAllocHuge(kept->context, size + 15));
+	size = TYPEALIGN(16, size);
+	if (size > kept->left)
+	{
+		piece = gpucol_owned_alloc(&kept->chunks, Max(size, CHUNK));
+		if (piece == NULL)
+			return NULL;
+		kept->chunk = piece;
+		kept->left = Max(size, CHUNK);
+	}
+	piece = kept->chunk;
+	kept->chunk += size;
+	kept->left -= size;
+	return piece;
+}
+
 void
 gpucol_kept_rows_add(GpucolKeptRows *kept, const GpucolBatch *batch)
 {
 	MemoryContext old = MemoryContextSwitchTo(kept->context);
 	Size		size = gpucol_batch_packed_size(batch);
+	char	   *piece = take_memory(kept, size);
 
-	if (kept->file == NULL && kept->nbytes + size <= (Size) work_mem * 1024)
+	if (piece != NULL)
 	{
-		char	   *piece = MemoryContextAllocHuge(kept->context, size + 15);
-
-		piece = (char *) TYPEALIGN(16, piece);
 		gpucol_batch_pack(batch, piece);
 		kept->batches = lappend(kept->batches, piece);
 		kept->nbytes += size;
 	}
 	else
 	{
-		char	   *piece = file_buffer(kept, size + 16);
-
+		piece = file_buffer(kept, size + 16);
 		if (kept->file == NULL)
 		{
 			MemoryContextSwitchTo(GetMemoryChunkContext(kept));
