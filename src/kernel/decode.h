@@ -144,6 +144,22 @@ extern GpucolStatus gpucol_decode_bytes(GpucolDecoder *dec, uint32_t v,
 extern GpucolStatus gpucol_decode_items(GpucolDecoder *dec, uint32_t v, uint32_t lengths[GPUCOL_VECTOR_VALUES],
 										const int64_t **values, const uint8_t **nulls);
 
+/*
+ * The same without unpacking: lengths, and numbers start .. end - 1 of the elements in the chunk; and the packed
+ * codes of elements 1,024 group .. of an ARRAY chunk (ITEMS mapped), where they are mapped or in *out.
+ */
+typedef struct GpucolItemWords
+{
+	const char *codes;			/* of desc->item_width bits */
+	const char *nulls;			/* a bit for each, set = NULL; or NULL, as none is */
+	char		space[64 * GPUCOL_ROW_BYTES] __attribute__((aligned(64)));
+	char		null_space[GPUCOL_ROW_BYTES];
+} GpucolItemWords;
+
+extern GpucolStatus gpucol_decode_lengths(const GpucolDecoder *dec, uint32_t v,
+										  uint32_t lengths[GPUCOL_VECTOR_VALUES], uint64_t *start, uint64_t *end);
+extern GpucolStatus gpucol_decode_item_words(const GpucolDecoder *dec, uint32_t group, GpucolItemWords *out);
+
 /* Take the block that the values of the last vector lie in; the next one gets another. */
 extern char *gpucol_decode_take_block(GpucolDecoder *dec);
 

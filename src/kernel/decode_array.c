@@ -15,29 +15,39 @@
 
 #define N GPUCOL_VECTOR_VALUES
 
+GpucolStatus
+gpucol_decode_item_words(const GpucolDecoder *dec, uint32_t group, GpucolItemWords *out)
+{
+	const GpucolChunkDesc *desc = dec->desc;
+	uint32_t	row = group * gpucol_array_code_rows(desc);
+	uint32_t	width = desc->item_width;
+
+	out->codes = out->space;
+	out->nulls = NULL;
+	if (width > 0)
+		out->codes = gpucol_stream_rows(dec, GPUCOL_STREAM_ITEMS, row, width, out->space);
+	if ((desc->flags & GPUCOL_CHUNK_ITEM_NULLS) == 0)
+		return out->codes == NULL ? GPUCOL_CORRUPT : GPUCOL_OK;
+	out->nulls = gpucol_stream_rows(dec, GPUCOL_STREAM_ITEMS, row + width, 1, out->null_space);
+	return out->codes == NULL || out->nulls == NULL ? GPUCOL_CORRUPT : GPUCOL_OK;
+}
+
 /* Unpack 1,024 elements, codes of texts, or as many of them as there are. */
 static GpucolStatus
 unpack_group(const GpucolDecoder *dec, uint32_t group, int64_t *values, uint8_t *nulls)
 {
 	const GpucolChunkDesc *desc = dec->desc;
-	uint32_t	rows = gpucol_array_code_rows(desc);
-	uint32_t	width = desc->item_width;
-	GpucolStreamScratch scratch;
-	const char *words = scratch.rows;
+	int			width = desc->item_width;
+	GpucolItemWords words;
+	GpucolStatus status = gpucol_decode_item_words(dec, group, &words);
 
-	if (width > 0)
-		words = gpucol_stream_rows(dec, GPUCOL_STREAM_ITEMS, group * rows, width, scratch.rows);
-	if (words == NULL ||
-		(desc->item_bytes == 0 && gpucol_bitpack_range_count((int) width, words, desc->ndict, UINT64_MAX) > 0))
+	if (status != GPUCOL_OK)
+		return status;
+	if (desc->item_bytes == 0 && gpucol_bitpack_range_count(width, words.codes, desc->ndict, UINT64_MAX) > 0)
 		return GPUCOL_CORRUPT;
-	gpucol_bitpack_unpack_for((int) width, words, desc->item_bytes == 0 ? 0 : desc->reference, values);
-	if (nulls == NULL)
-		return GPUCOL_OK;
-	words = gpucol_stream_rows(dec, GPUCOL_STREAM_ITEMS, group * rows + width, 1, scratch.rows);
-	if (words == NULL)
-		return GPUCOL_CORRUPT;
-	for (uint32_t i = 0; i < N; i++)
-		nulls[i] = (uint8_t) words[i / 8] >> (i % 8) & 1;
+	gpucol_bitpack_unpack_for(width, words.codes, desc->item_bytes == 0 ? 0 : desc->reference, values);
+	for (uint32_t i = 0; i < N && nulls != NULL; i++)
+		nulls[i] = (uint8_t) words.nulls[i / 8] >> (i % 8) & 1;
 	return GPUCOL_OK;
 }
 
@@ -90,9 +100,8 @@ blank_lengths(const GpucolDecoder *dec, uint32_t v, uint32_t *lengths)
 	return GPUCOL_OK;
 }
 
-/* Lengths of vector v's arrays, and the numbers of their elements. */
-static GpucolStatus
-read_lengths(const GpucolDecoder *dec, uint32_t v, uint32_t *lengths, uint64_t *start, uint64_t *end)
+GpucolStatus
+gpucol_decode_lengths(const GpucolDecoder *dec, uint32_t v, uint32_t lengths[N], uint64_t *start, uint64_t *end)
 {
 	GpucolStreamScratch scratch;
 	const void *words = gpucol_stream_vector(dec, v, &scratch);
@@ -117,7 +126,7 @@ gpucol_decode_items(GpucolDecoder *dec, uint32_t v, uint32_t lengths[N], const i
 
 	if (v >= dec->nvectors || dec->desc->coding != GPUCOL_CODING_ARRAY || dec->desc->item_bytes == 0)
 		return GPUCOL_CORRUPT;
-	status = read_lengths(dec, v, lengths, &start, &end);
+	status = gpucol_decode_lengths(dec, v, lengths, &start, &end);
 	return status == GPUCOL_OK ? unpack_items(dec, start, end, values, nulls) : status;
 }
 
@@ -169,7 +178,7 @@ gpucol_decode_arrays(GpucolDecoder *dec, uint32_t v, GpucolBytes *out)
 	uint32_t	lengths[N];
 	uint64_t	start;
 	uint64_t	end;
-	GpucolStatus status = read_lengths(dec, v, lengths, &start, &end);
+	GpucolStatus status = gpucol_decode_lengths(dec, v, lengths, &start, &end);
 
 	if (dec->desc->item_bytes == 0 && dec->entries == NULL)
 		return GPUCOL_CORRUPT;
@@ -244,7 +253,7 @@ gpucol_decode_get_array(GpucolDecoder *dec, uint32_t row, GpucolBytes *out)
 	uint64_t	start;
 	uint64_t	end;
 	uint32_t	n;
-	GpucolStatus status = read_lengths(dec, row / N, lengths, &start, &end);
+	GpucolStatus status = gpucol_decode_lengths(dec, row / N, lengths, &start, &end);
 
 	if (status != GPUCOL_OK)
 		return status;

@@ -377,6 +377,12 @@ typedef struct GpucolHost
 	 */
 	const GpucolCuts *(*cuts) (void *context, int id);
 
+	/*
+	 * How sizes and elements decide host predicate `id` over a column of arrays
+	 * (kernel/array_test.h); NULL if they do not.  No callback: they decide none.
+	 */
+	const struct GpucolArrayTest *(*array) (void *context, int id);
+
 	/* Compare two values by order `order`: < 0, 0 or > 0.  NULL: there are none. */
 	int			(*compare) (void *context, int order, const GpucolBytes *a,
 							const GpucolBytes *b);

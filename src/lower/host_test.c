@@ -21,6 +21,7 @@
 #include "lower/harmless.h"
 #include "lower/host_test.h"
 #include "lower/match.h"
+#include "lower/match_array.h"
 #include "lower/order.h"
 
 /* A test ready for evaluation. */
@@ -28,6 +29,7 @@ typedef struct HostTest
 {
 	GpucolMatch *match;			/* or NULL: by the executor */
 	GpucolCuts *cuts;			/* or NULL: the order of bytes does not decide */
+	GpucolArrayTest *array;		/* or NULL: elements of an array do not */
 	ExprState  *state;
 	TupleTableSlot *slot;		/* one column: the value under test */
 	const GpucolTypeMap *map;
@@ -144,6 +146,13 @@ host_cuts(void *arg, int id)
 	return ((HostContext *) arg)->tests[id].cuts;
 }
 
+/* GpucolHost's callback. */
+static const GpucolArrayTest *
+host_array(void *arg, int id)
+{
+	return ((HostContext *) arg)->tests[id].array;
+}
+
 /* GpucolHost's callback: what the bytes decide calls nothing of PostgreSQL's. */
 static bool
 host_any_thread(void *arg, int id)
@@ -163,6 +172,7 @@ init_test(HostTest *test, GpucolLower *l, const GpucolHostTest *host,
 
 	test->match = predicate ? gpucol_match_create(l, host->expr) : NULL;
 	test->cuts = test->match == NULL ? NULL : gpucol_match_cuts(test->match);
+	test->array = test->match == NULL ? NULL : gpucol_match_array_tree(l, host->expr);
 	gpucol_typemap_init(&test->made, exprType((Node *) host->expr), exprTypmod((Node *) host->expr),
 						exprCollation((Node *) host->expr));
 	TupleDescCopyEntry(desc, 1, l->desc, attnum);
@@ -204,6 +214,7 @@ gpucol_host_init(GpucolHost *host, GpucolLower *l, PlanState *ps)
 	host->test = host_test;
 	host->map = host_map;
 	host->cuts = host_cuts;
+	host->array = host_array;
 	host->any_thread = host_any_thread;
 }
 

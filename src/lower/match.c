@@ -547,7 +547,7 @@ static GpucolMatch *
 match_of_type(GpucolLower *l, Expr *expr)
 {
 	GpucolCuts *turns = gpucol_match_numeric(l, expr);
-	GpucolMatchArray *array = turns == NULL ? gpucol_match_array_create(l, expr) : NULL;
+	GpucolArrayTest *array = turns == NULL ? gpucol_match_array_create(l, expr) : NULL;
 	GpucolMatch *match;
 
 	if (turns == NULL && array == NULL)

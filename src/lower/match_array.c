@@ -4,13 +4,13 @@
  *	  Conditions on a column of arrays and constants that are decided on the bytes.
  *
  *	  sizes					cardinality(), array_length() and the like compared with a constant;
- *	  one element			of numbers, dates and times, compared with a constant; of texts
- *							it is a part of the value (match_value.c);
+ *	  one element			compared with a constant;
  *	  ANY and ALL			a constant compared with each element;
  *	  sets					@>, <@ and && of the column and a constant array.
  *
  * Integers, dates, times and floats are compared as integers of the same order
- * (gpucol_float_order), texts and byte strings as bytes, for equality alone.
+ * (gpucol_float_order), texts and byte strings as bytes, for equality alone.  The same forms, and what AND, OR and
+ * NOT make of them, engines decide on packed elements (kernel/array_test.h).
  *
  *-------------------------------------------------------------------------
  */
@@ -26,47 +26,11 @@
 #include "lower/array_value.h"
 #include "lower/match_array.h"
 
-/* Elements of a constant set all of which an array is to have. */
-#define MOST_WANTED		64
-
 #define NO		0
 #define YES		1
 #define UNKNOWN 2
 
-typedef enum ArrayKind
-{
-	ARRAY_SIZE,
-	ARRAY_ITEM,
-	ARRAY_ANY,
-	ARRAY_ALL,
-	ARRAY_CONTAINS,
-	ARRAY_CONTAINED,
-	ARRAY_OVERLAPS
-} ArrayKind;
-
-/* A value compared with a constant, the value on the left. */
-typedef struct Comparison
-{
-	int64		least;
-	int64		most;
-	bool		negate;
-	GpucolBytes equal;			/* of strings */
-} Comparison;
-
-struct GpucolMatchArray
-{
-	ArrayKind	kind;
-	GpucolElement element;
-	int			size;			/* SIZE: aux */
-	int64		subscript;		/* ITEM */
-	Comparison	comparison;		/* SIZE, ITEM, ANY, ALL */
-
-	/* sets: ascending, each once */
-	int64	   *numbers;
-	GpucolBytes *strings;
-	int			n;
-	bool		has_null;
-};
+typedef GpucolArrayComparison Comparison;
 
 /* ---- recognising ---- */
 
@@ -162,10 +126,19 @@ set_comparison(GpucolLower *l, const GpucolElement *element, Oid funcid, Oid col
 	return (c->negate || funcid == F_TEXTEQ || funcid == F_BYTEAEQ) && is_bytewise(element, collation);
 }
 
+static void
+set_element(GpucolArrayTest *match, const GpucolElement *element)
+{
+	match->cls = element->cls;
+	match->width = element->width;
+}
+
 /* size op constant, element op constant, or the same with the constant on the left */
 static bool
-match_comparison(GpucolLower *l, const OpExpr *op, GpucolMatchArray *match)
+match_comparison(GpucolLower *l, const OpExpr *op, GpucolArrayTest *match)
 {
+	GpucolElement element = {INT4OID, GPUCOL_CLASS_I, sizeof(int32)};
+
 	for (int side = 0; side < 2; side++)
 	{
 		Node	   *node = list_nth(op->args, side);
@@ -176,21 +149,21 @@ match_comparison(GpucolLower *l, const OpExpr *op, GpucolMatchArray *match)
 
 		if (IsA(node, FuncExpr) && gpucol_lower_array_size(func->funcid, func->args, &match->size))
 		{
-			match->kind = ARRAY_SIZE;
-			match->element = (GpucolElement) {INT4OID, GPUCOL_CLASS_I, sizeof(int32)};
+			match->kind = GPUCOL_ARRAY_TEST_SIZE;
 			return is_column(linitial(func->args)) &&
-				set_comparison(l, &match->element, op->opfuncid, op->inputcollid, side == 1, constant,
+				set_comparison(l, &element, op->opfuncid, op->inputcollid, side == 1, constant,
 							   &match->comparison);
 		}
 		if (!gpucol_lower_is_item(node) || !is_column((Node *) ref->refexpr))
 			continue;
 		subscript = linitial(ref->refupperindexpr);
 		if (!IsA(subscript, Const) || subscript->constisnull ||
-			!gpucol_lower_element(ref->refcontainertype, &match->element) || match->element.cls == GPUCOL_CLASS_S)
+			!gpucol_lower_element(ref->refcontainertype, &element))
 			return false;
-		match->kind = ARRAY_ITEM;
+		match->kind = GPUCOL_ARRAY_TEST_ITEM;
 		match->subscript = DatumGetInt32(subscript->constvalue);
-		return set_comparison(l, &match->element, op->opfuncid, op->inputcollid, side == 1, constant,
+		set_element(match, &element);
+		return set_comparison(l, &element, op->opfuncid, op->inputcollid, side == 1, constant,
 							  &match->comparison);
 	}
 	return false;
@@ -213,7 +186,7 @@ compare_strings(const void *a, const void *b)
 
 /* The set of a constant array's elements. */
 static bool
-make_set(GpucolLower *l, Datum value, GpucolMatchArray *match)
+make_set(GpucolLower *l, Datum value, Oid type, GpucolArrayTest *match)
 {
 	ArrayType  *array = DatumGetArrayTypeP(value);
 	int16		typlen;
@@ -224,10 +197,10 @@ make_set(GpucolLower *l, Datum value, GpucolMatchArray *match)
 	int			nitems;
 	int			n = 0;
 
-	if (ARR_ELEMTYPE(array) != match->element.type)
+	if (ARR_ELEMTYPE(array) != type)
 		return false;
-	get_typlenbyvalalign(match->element.type, &typlen, &typbyval, &typalign);
-	deconstruct_array(array, match->element.type, typlen, typbyval, typalign, &items, &nulls, &nitems);
+	get_typlenbyvalalign(type, &typlen, &typbyval, &typalign);
+	deconstruct_array(array, type, typlen, typbyval, typalign, &items, &nulls, &nitems);
 	match->numbers = palloc(Max(nitems, 1) * sizeof(int64));
 	match->strings = palloc(Max(nitems, 1) * sizeof(GpucolBytes));
 	for (int i = 0; i < nitems; i++)
@@ -235,18 +208,18 @@ make_set(GpucolLower *l, Datum value, GpucolMatchArray *match)
 		match->has_null |= nulls[i];
 		if (nulls[i])
 			continue;
-		if (match->element.cls == GPUCOL_CLASS_S)
+		if (match->cls == GPUCOL_CLASS_S)
 			match->strings[match->n++] = contents(items[i]);
-		else if (!constant_number(l, match->element.cls, match->element.type, items[i], &match->numbers[match->n++]))
+		else if (!constant_number(l, match->cls, type, items[i], &match->numbers[match->n++]))
 			return false;
 	}
-	if (match->element.cls == GPUCOL_CLASS_S)
+	if (match->cls == GPUCOL_CLASS_S)
 		qsort(match->strings, match->n, sizeof(GpucolBytes), compare_strings);
 	else
 		qsort(match->numbers, match->n, sizeof(int64), compare_numbers);
 	for (int i = 0; i < match->n; i++)
 	{
-		if (match->element.cls == GPUCOL_CLASS_S ?
+		if (match->cls == GPUCOL_CLASS_S ?
 			n > 0 && compare_strings(&match->strings[i], &match->strings[n - 1]) == 0 :
 			n > 0 && match->numbers[i] == match->numbers[n - 1])
 			continue;
@@ -259,41 +232,48 @@ make_set(GpucolLower *l, Datum value, GpucolMatchArray *match)
 
 /* column @> constant and its kin */
 static bool
-match_set(GpucolLower *l, const OpExpr *op, GpucolMatchArray *match)
+match_set(GpucolLower *l, const OpExpr *op, GpucolArrayTest *match)
 {
 	bool		swapped = !is_column(linitial(op->args));
 	Node	   *column = list_nth(op->args, swapped);
+	GpucolElement element;
 	Datum		value;
 
 	if (op->opfuncid == F_ARRAYOVERLAP)
-		match->kind = ARRAY_OVERLAPS;
+		match->kind = GPUCOL_ARRAY_TEST_OVERLAPS;
 	else if (op->opfuncid == F_ARRAYCONTAINS || op->opfuncid == F_ARRAYCONTAINED)
-		match->kind = (op->opfuncid == F_ARRAYCONTAINS) != swapped ? ARRAY_CONTAINS : ARRAY_CONTAINED;
+		match->kind = (op->opfuncid == F_ARRAYCONTAINS) != swapped ? GPUCOL_ARRAY_TEST_CONTAINS :
+			GPUCOL_ARRAY_TEST_CONTAINED;
 	else
 		return false;
-	return is_column(column) && gpucol_lower_element(exprType(column), &match->element) &&
-		match->element.type != NUMERICOID &&
-		(match->element.cls != GPUCOL_CLASS_S || is_bytewise(&match->element, op->inputcollid)) &&
-		gpucol_lower_get_safe(l, list_nth(op->args, 1 - swapped), &value) && make_set(l, value, match) &&
-		(match->kind != ARRAY_CONTAINS || match->n <= MOST_WANTED);
+	if (!is_column(column) || !gpucol_lower_element(exprType(column), &element))
+		return false;
+	set_element(match, &element);
+	return element.type != NUMERICOID &&
+		(element.cls != GPUCOL_CLASS_S || is_bytewise(&element, op->inputcollid)) &&
+		gpucol_lower_get_safe(l, list_nth(op->args, 1 - swapped), &value) && make_set(l, value, element.type, match) &&
+		(match->kind != GPUCOL_ARRAY_TEST_CONTAINS || match->n <= GPUCOL_ARRAY_MOST_WANTED);
 }
 
 /* constant op ANY (column), constant op ALL (column) */
 static bool
-match_each(GpucolLower *l, const ScalarArrayOpExpr *expr, GpucolMatchArray *match)
+match_each(GpucolLower *l, const ScalarArrayOpExpr *expr, GpucolArrayTest *match)
 {
 	Node	   *column = lsecond(expr->args);
+	GpucolElement element;
 
-	match->kind = expr->useOr ? ARRAY_ANY : ARRAY_ALL;
-	return is_column(column) && gpucol_lower_element(exprType(column), &match->element) &&
-		set_comparison(l, &match->element, expr->opfuncid, expr->inputcollid, true, linitial(expr->args),
+	match->kind = expr->useOr ? GPUCOL_ARRAY_TEST_ANY : GPUCOL_ARRAY_TEST_ALL;
+	if (!is_column(column) || !gpucol_lower_element(exprType(column), &element))
+		return false;
+	set_element(match, &element);
+	return set_comparison(l, &element, expr->opfuncid, expr->inputcollid, true, linitial(expr->args),
 					   &match->comparison);
 }
 
-GpucolMatchArray *
+GpucolArrayTest *
 gpucol_match_array_create(GpucolLower *l, Expr *expr)
 {
-	GpucolMatchArray *match = palloc0(sizeof(GpucolMatchArray));
+	GpucolArrayTest *match = palloc0(sizeof(GpucolArrayTest));
 	OpExpr	   *op = (OpExpr *) expr;
 
 	if (IsA(expr, ScalarArrayOpExpr) && match_each(l, (ScalarArrayOpExpr *) expr, match))
@@ -305,13 +285,63 @@ gpucol_match_array_create(GpucolLower *l, Expr *expr)
 	return NULL;
 }
 
+/* Conditions are nested so deep at most: threads walk them. */
+#define MOST_LEVELS 16
+
+static GpucolArrayTest *create_tree(GpucolLower *l, Expr *expr, int level);
+
+/* AND, OR, NOT */
+static GpucolArrayTest *
+create_bool(GpucolLower *l, const BoolExpr *expr, int level)
+{
+	GpucolArrayTest *match = palloc0(sizeof(GpucolArrayTest));
+	ListCell   *lc;
+
+	match->kind = expr->boolop == AND_EXPR ? GPUCOL_ARRAY_TEST_AND : expr->boolop == OR_EXPR ? GPUCOL_ARRAY_TEST_OR :
+		GPUCOL_ARRAY_TEST_NOT;
+	match->args = palloc(list_length(expr->args) * sizeof(GpucolArrayTest *));
+	foreach(lc, expr->args)
+	{
+		GpucolArrayTest *arg = create_tree(l, lfirst(lc), level + 1);
+
+		if (arg == NULL)
+			return NULL;
+		match->args[match->nargs++] = arg;
+	}
+	return match;
+}
+
+static GpucolArrayTest *
+create_tree(GpucolLower *l, Expr *expr, int level)
+{
+	const NullTest *test = (const NullTest *) expr;
+	GpucolArrayTest *match;
+
+	if (IsA(expr, BoolExpr))
+		return level < MOST_LEVELS ? create_bool(l, (BoolExpr *) expr, level) : NULL;
+	if (!IsA(expr, NullTest))
+		return gpucol_match_array_create(l, expr);
+	if (test->argisrow || !is_column((Node *) test->arg) || !gpucol_lower_is_array(exprType((Node *) test->arg)))
+		return NULL;
+	match = palloc0(sizeof(GpucolArrayTest));
+	match->kind = GPUCOL_ARRAY_TEST_IS_NULL;
+	match->comparison.negate = test->nulltesttype == IS_NOT_NULL;
+	return match;
+}
+
+GpucolArrayTest *
+gpucol_match_array_tree(GpucolLower *l, Expr *expr)
+{
+	return create_tree(l, expr, 0);
+}
+
 /* ---- deciding ---- */
 
 /* An element as an integer of its class's order. */
 static int64
-number_of(const GpucolElement *element, GpucolBytes item)
+number_of(GpucolClass cls, GpucolBytes item)
 {
-	return element->cls == GPUCOL_CLASS_F ? gpucol_float_order(gpucol_array_float(item)) : gpucol_array_integer(item);
+	return cls == GPUCOL_CLASS_F ? gpucol_float_order(gpucol_array_float(item)) : gpucol_array_integer(item);
 }
 
 static bool
@@ -321,12 +351,12 @@ number_passes(const Comparison *c, int64 number)
 }
 
 static bool
-item_passes(const GpucolMatchArray *match, GpucolBytes item)
+item_passes(const GpucolArrayTest *match, GpucolBytes item)
 {
 	const Comparison *c = &match->comparison;
 
-	if (match->element.cls != GPUCOL_CLASS_S)
-		return number_passes(c, number_of(&match->element, item));
+	if (match->cls != GPUCOL_CLASS_S)
+		return number_passes(c, number_of(match->cls, item));
 	return (item.len == c->equal.len && memcmp(item.data, c->equal.data, item.len) == 0) != c->negate;
 }
 
@@ -363,17 +393,17 @@ count_passing(const Comparison *c, const char *data, int width, uint32_t n)
 
 /* Are the elements of an array integers, none of them NULL, all of whose bytes are there? */
 static bool
-is_plain(const GpucolMatchArray *match, const GpucolArrayValue *array)
+is_plain(const GpucolArrayTest *match, const GpucolArrayValue *array)
 {
-	return match->element.cls == GPUCOL_CLASS_I && array->present == NULL &&
-		(uint64) array->nitems * match->element.width <= array->end - array->first;
+	return match->cls == GPUCOL_CLASS_I && array->present == NULL &&
+		(uint64) array->nitems * match->width <= array->end - array->first;
 }
 
 /* ANY: is one of the elements so?  ALL: are all? */
 static uint8_t
-decide_each(const GpucolMatchArray *match, const GpucolArrayValue *array)
+decide_each(const GpucolArrayTest *match, const GpucolArrayValue *array)
 {
-	bool		any = match->kind == ARRAY_ANY;
+	bool		any = match->kind == GPUCOL_ARRAY_TEST_ANY;
 	GpucolArrayPlace place = gpucol_array_begin(array);
 	GpucolBytes item;
 	bool		has_null = false;
@@ -381,12 +411,12 @@ decide_each(const GpucolMatchArray *match, const GpucolArrayValue *array)
 
 	if (is_plain(match, array))
 	{
-		uint32_t	passing = count_passing(&match->comparison, array->base + array->first, match->element.width,
+		uint32_t	passing = count_passing(&match->comparison, array->base + array->first, match->width,
 											array->nitems);
 
 		return any ? passing > 0 : passing == array->nitems;
 	}
-	while (gpucol_array_next(array, match->element.width, &place, &item, &isnull))
+	while (gpucol_array_next(array, match->width, &place, &item, &isnull))
 	{
 		has_null |= isnull;
 		if (!isnull && item_passes(match, item) == any)
@@ -397,23 +427,23 @@ decide_each(const GpucolMatchArray *match, const GpucolArrayValue *array)
 
 /* The place of an element in the set, or -1. */
 static int
-find_in_set(const GpucolMatchArray *match, GpucolBytes item)
+find_in_set(const GpucolArrayTest *match, GpucolBytes item)
 {
 	void	   *found;
 	int64		number;
 
-	if (match->element.cls == GPUCOL_CLASS_S)
+	if (match->cls == GPUCOL_CLASS_S)
 	{
 		found = bsearch(&item, match->strings, match->n, sizeof(GpucolBytes), compare_strings);
 		return found == NULL ? -1 : (int) ((GpucolBytes *) found - match->strings);
 	}
-	number = number_of(&match->element, item);
+	number = number_of(match->cls, item);
 	found = bsearch(&number, match->numbers, match->n, sizeof(int64), compare_numbers);
 	return found == NULL ? -1 : (int) ((int64 *) found - match->numbers);
 }
 
 static bool
-decide_set(const GpucolMatchArray *match, const GpucolArrayValue *array)
+decide_set(const GpucolArrayTest *match, const GpucolArrayValue *array)
 {
 	GpucolArrayPlace place = gpucol_array_begin(array);
 	uint64		seen = 0;
@@ -421,27 +451,27 @@ decide_set(const GpucolMatchArray *match, const GpucolArrayValue *array)
 	GpucolBytes item;
 	bool		isnull;
 
-	if (match->kind == ARRAY_CONTAINS && (match->has_null || match->n == 0))
+	if (match->kind == GPUCOL_ARRAY_TEST_CONTAINS && (match->has_null || match->n == 0))
 		return !match->has_null;
-	while (gpucol_array_next(array, match->element.width, &place, &item, &isnull))
+	while (gpucol_array_next(array, match->width, &place, &item, &isnull))
 	{
 		int			at = isnull ? -1 : find_in_set(match, item);
 
-		if (match->kind == ARRAY_CONTAINED && at < 0)
+		if (match->kind == GPUCOL_ARRAY_TEST_CONTAINED && at < 0)
 			return false;
-		if (match->kind == ARRAY_OVERLAPS && at >= 0)
+		if (match->kind == GPUCOL_ARRAY_TEST_OVERLAPS && at >= 0)
 			return true;
-		if (match->kind != ARRAY_CONTAINS || at < 0 || (seen >> at & 1) != 0)
+		if (match->kind != GPUCOL_ARRAY_TEST_CONTAINS || at < 0 || (seen >> at & 1) != 0)
 			continue;
 		seen |= UINT64CONST(1) << at;
 		if (--missing == 0)
 			return true;
 	}
-	return match->kind == ARRAY_CONTAINED;
+	return match->kind == GPUCOL_ARRAY_TEST_CONTAINED;
 }
 
 uint8_t
-gpucol_match_array_decide(const GpucolMatchArray *match, GpucolBytes value)
+gpucol_match_array_decide(const GpucolArrayTest *match, GpucolBytes value)
 {
 	GpucolArrayValue array;
 	GpucolBytes item;
@@ -451,13 +481,13 @@ gpucol_match_array_decide(const GpucolMatchArray *match, GpucolBytes value)
 		return UNKNOWN;
 	switch (match->kind)
 	{
-		case ARRAY_SIZE:
+		case GPUCOL_ARRAY_TEST_SIZE:
 			return gpucol_array_size(&array, match->size, &size) ? number_passes(&match->comparison, size) : UNKNOWN;
-		case ARRAY_ITEM:
-			return gpucol_array_item(&array, match->element.width, match->subscript, &item) ?
+		case GPUCOL_ARRAY_TEST_ITEM:
+			return gpucol_array_item(&array, match->width, match->subscript, &item) ?
 				item_passes(match, item) : UNKNOWN;
-		case ARRAY_ANY:
-		case ARRAY_ALL:
+		case GPUCOL_ARRAY_TEST_ANY:
+		case GPUCOL_ARRAY_TEST_ALL:
 			return decide_each(match, &array);
 		default:
 			return decide_set(match, &array);

@@ -67,7 +67,7 @@ struct GpucolMatch
 
 	GpucolAutomaton *automaton; /* AUTOMATON */
 	GpucolMatchNumber number;	/* LENGTH */
-	GpucolMatchArray *array;	/* ARRAY */
+	GpucolArrayTest *array;	/* ARRAY */
 	GpucolCuts *turns;			/* NUMERIC */
 
 	/* AND, OR, NOT */

@@ -23,6 +23,9 @@ my @COLUMNS = (
 my @ALL = (@COLUMNS, [ 'n', sub { pick('0', '1.00', '0.25', "'NaN'", '17') . '::numeric' }, 'z::numeric' ]);
 my %TYPE = (s => 'int2', i => 'int4', few => 'int4', b => 'int8', f => 'float8', r => 'float4', t => 'text', v => 'varchar', d => 'date', ts => 'timestamp', n => 'numeric');
 
+# Elements of many values, by a number k.
+my %MANY = (s => 'k::int2', i => 'k', few => 'k', b => "k * '4294967296'::int8", f => 'k / 8.0::float8', r => 'k / 8.0::float4', t => "CASE k % 3 WHEN 0 THEN 't' || k WHEN 1 THEN 'w' || k ELSE repeat('é', abs(k)) END", d => "date '2024-01-01' + k");
+
 sub number { return $_[0] =~ /^[sibrf]|few/; }
 
 sub list
@@ -31,7 +34,12 @@ sub list
 	my $type = $TYPE{$column};
 
 	return "'{}'::${type}[]" if rand() < 0.1;
-	return 'ARRAY[' . join(', ', map { rand() < 0.1 ? 'NULL' : $element->() } 1 .. between(1, 3)) . "]::${type}[]";
+	return 'ARRAY[' . join(', ', map { rand() < 0.1 ? 'NULL' : $element->() } 1 .. between(1, 3)) . "]::${type}[]" if rand() < 0.7 || !$MANY{$column};
+	# so many that they are looked up
+	my ($first, $step) = (between(-3, 3), pick(1, 2, 7));
+
+	return 'ARRAY[' . join(', ', map { my $k = $first + $_ * $step; $MANY{$column} =~ s/\bk\b/($k)/gr } 0 .. pick(7, 20, 150)) . "]::${type}[]" if rand() < 0.6;
+	return 'ARRAY[' . join(', ', map { $element->() } 1 .. 8) . "]::${type}[]";
 }
 
 sub size
@@ -42,10 +50,18 @@ sub size
 		"array_ndims($column)");
 }
 
-# A condition on one column of arrays.
+# A condition on one column of arrays, or on two that are the same.
 sub condition
 {
-	my ($column, $element) = @{ pick(@COLUMNS) };
+	my $chosen = pick(@COLUMNS);
+
+	return one_condition($chosen) if rand() < 0.75;
+	return '(' . join(pick(' AND ', ' OR '), map { (rand() < 0.2 ? 'NOT ' : '') . '(' . one_condition($chosen) . ')' } 1 .. between(2, 3)) . ')';
+}
+
+sub one_condition
+{
+	my ($column, $element) = @{ $_[0] };
 	my $text = $column =~ /^[tv]$/;
 	my $op = $text ? pick('=', '<>') : pick('=', '<>', '<', '<=', '>', '>=');
 	my $x = $element->();
@@ -141,7 +157,7 @@ sub array_rows
 # SQL that makes t_both and e_both, whose columns are elements.
 sub array_tables
 {
-	my $sql = "DROP TABLE IF EXISTS t_heap, t_packed, e_heap, e_packed;\nSET gpucol.segment_rows = 1024;\n"
+	my $sql = "DROP TABLE IF EXISTS t_heap, t_packed, e_heap, e_packed;\nSET gpucol.segment_rows = @{[ pick(1024, 1024, 4096) ]};\n"
 	  . 'CREATE TABLE t_heap (id int, s int2[], i int4[], b int8[], r float4[], f float8[], t text[], v varchar(9)[], d date[], ts timestamp[], n numeric[], few int4[], x int4, y int8, z float8, w text, day date);' . "\n";
 	my $first = 1;
 

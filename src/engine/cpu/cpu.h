@@ -104,6 +104,7 @@ typedef struct GpucolCpuBuilt GpucolCpuBuilt;
 typedef struct GpucolCpuFinal GpucolCpuFinal;
 typedef struct GpucolCpuRawData GpucolCpuRawData;
 typedef struct GpucolCpuRawRows GpucolCpuRawRows;
+typedef struct GpucolCpuArrays GpucolCpuArrays;
 
 /*
  * One table column in the current segment.  Written by the main thread between
@@ -118,6 +119,8 @@ typedef struct GpucolCpuColumn
 	bool		unread;			/* BYTES: nothing needs this segment's dictionary */
 	bool		numbers;		/* BYTES: loads are of numerics that are computed with, no more */
 	uint8_t		items;			/* BYTES: of arrays whose elements of so many bytes are asked for (items.h) */
+
+	bool		tested;			/* and tests look at elements of its chunk (arrays.h) */
 
 	/* reads what belongs to the whole chunk, and raw bytes */
 	GpucolDecoder decoder;
@@ -196,6 +199,7 @@ typedef struct GpucolCpuHostTest
 	size_t		room;			/* of so many rows */
 	bool		by_row;
 	bool		by_instr;		/* an instruction asks for the verdicts */
+	GpucolCpuArrays *arrays;	/* by_row: packed elements decide (arrays.h); NULL: values do */
 
 	/*
 	 * the order of the dictionary decides (engine/cpu/cuts.c), no verdicts but for a LOAD; or,
@@ -723,23 +727,6 @@ extern bool gpucol_cpu_stream_is_raw(const GpucolCpuColumn *column);
 
 /* Forget all of that. */
 extern void gpucol_cpu_stream_reset(GpucolRun *run);
-
-/* engine/cpu/cuts.c */
-
-/*
- * Find which host predicates the order of the current segment's dictionaries decides, and
- * for which codes they hold; and which dictionaries need not be read.
- */
-extern GpucolStatus gpucol_cpu_cuts_open(GpucolRun *run);
-
-/* Does such a predicate exclude the segment? */
-extern bool gpucol_cpu_cuts_exclude(const GpucolRun *run);
-
-/* A byte for each code: does it hold? */
-extern void gpucol_cpu_cuts_fill(const GpucolCpuHostTest *test, uint32_t ndict, uint8_t *verdicts);
-
-/* Forget what was found. */
-extern void gpucol_cpu_cuts_reset(GpucolRun *run);
 
 /* engine/cpu/range.c */
 

@@ -21,7 +21,7 @@
  *
  *-------------------------------------------------------------------------
  */
-#include "engine/cpu/cpu.h"
+#include "engine/cpu/host.h"
 #include "kernel/bitpack.h"
 #include "kernel/numeric_code.h"
 

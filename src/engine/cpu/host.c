@@ -11,6 +11,8 @@
  *-------------------------------------------------------------------------
  */
 #include "engine/cpu/host.h"
+
+#include "engine/cpu/arrays.h"
 #include "engine/cpu/lookup.h"
 
 #define ASKED	512				/* rows that the host is asked about together */
@@ -126,6 +128,7 @@ gpucol_cpu_host_forget(GpucolRun *run, GpucolCpuHostTest *test)
 {
 	gpucol_cpu_free(run, test->verdicts);
 	test->verdicts = NULL;
+	gpucol_cpu_arrays_reset(run, test);
 	if (test->mapped != NULL)
 		forget_values(run, test->mapped);
 }
@@ -221,13 +224,19 @@ ask_dictionary(GpucolRun *run, GpucolCpuHostTest *test)
 GpucolStatus
 gpucol_cpu_host_ask(GpucolRun *run)
 {
+	for (int c = 0; c < run->program->ncolumns; c++)
+		run->input.cols[c].tested = false;
 	for (int h = 0; h < run->digest.nhosts; h++)
 	{
 		GpucolCpuHostTest *test = &run->digest.hosts[h];
-		const GpucolCpuColumn *column = &run->input.cols[test->column];
+		GpucolCpuColumn *column = &run->input.cols[test->column];
 		GpucolStatus status;
 
 		test->by_row = gpucol_cpu_stream_is_raw(column) && !test->in_order;
+		status = test->by_row ? gpucol_cpu_arrays_open(run, test) : GPUCOL_OK;
+		if (status != GPUCOL_OK)
+			return status;
+		column->tested |= gpucol_cpu_arrays_read_items(test);
 		if (gpucol_cpu_stream_is_raw(column) || (test->in_order && !column->loaded))
 			continue;
 		if (column->desc->flags & GPUCOL_CHUNK_ALL_NULL)

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * host.h
- *	  What the host says of byte strings, and makes of them (host.c).
+ *	  What the host says of byte strings, and makes of them (host.c); what their order decides (cuts.c).
  *
  *-------------------------------------------------------------------------
  */
@@ -33,5 +33,22 @@ extern GpucolStatus gpucol_cpu_host_ask_payload(GpucolRun *run);
 
 /* Forget what it said. */
 extern void gpucol_cpu_host_forget(GpucolRun *run, GpucolCpuHostTest *test);
+
+/* ---- cuts.c ---- */
+
+/*
+ * Find which host predicates the order of the current segment's dictionaries decides, and
+ * for which codes they hold; and which dictionaries need not be read.
+ */
+extern GpucolStatus gpucol_cpu_cuts_open(GpucolRun *run);
+
+/* Does such a predicate exclude the segment? */
+extern bool gpucol_cpu_cuts_exclude(const GpucolRun *run);
+
+/* A byte for each code: does it hold? */
+extern void gpucol_cpu_cuts_fill(const GpucolCpuHostTest *test, uint32_t ndict, uint8_t *verdicts);
+
+/* Forget what was found. */
+extern void gpucol_cpu_cuts_reset(GpucolRun *run);
 
 #endif							/* GPUCOL_ENGINE_CPU_HOST_H */

@@ -7,6 +7,7 @@
  */
 #include "engine/cpu/items.h"
 
+#include "engine/cpu/arrays.h"
 #include "engine/cpu/expr_alike.h"
 #include "engine/cpu/join.h"
 
@@ -16,6 +17,7 @@ takes_items(uint16_t op)
 	switch (op)
 	{
 		case GPUCOL_OP_IS_NULL_S:
+		case GPUCOL_OP_HOST_TEST:
 		case GPUCOL_OP_ARRAY_SIZE_S:
 		case GPUCOL_OP_ARRAY_ITEM_I:
 		case GPUCOL_OP_ARRAY_ITEM_F:
@@ -55,7 +57,7 @@ find_width(const GpucolRun *run, uint16_t reg, GpucolCpuColumn *column)
 		const GpucolInstr *instr = &run->code.instrs[i];
 
 		if (instr->a == reg && takes_items(instr->op) && instr->op != GPUCOL_OP_IS_NULL_S &&
-			instr->op != GPUCOL_OP_ARRAY_SIZE_S)
+			instr->op != GPUCOL_OP_HOST_TEST && instr->op != GPUCOL_OP_ARRAY_SIZE_S)
 			note_width(column, (int) instr->aux);
 	}
 	for (int p = 0; p < run->join.nprobes; p++)
@@ -75,12 +77,12 @@ is_other_key(const GpucolRun *run, uint16_t reg)
 	return false;
 }
 
-/* Has the host a say on the column's values? */
+/* Has the host a say on the column's values, beyond what elements decide? */
 static bool
 is_hosts(const GpucolRun *run, int column)
 {
 	for (int h = 0; h < run->digest.nhosts; h++)
-		if (run->digest.hosts[h].column == column)
+		if (run->digest.hosts[h].column == column && !gpucol_cpu_arrays_decide(run, &run->digest.hosts[h]))
 			return true;
 	return false;
 }

@@ -8,6 +8,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "engine/cpu/arrays.h"
+#include "engine/cpu/host.h"
 #include "engine/cpu/range.h"
 #include "kernel/bitpack.h"
 
@@ -298,7 +300,8 @@ plan_host(GpucolRun *run, GpucolCpuTest *test)
 	test->null_passes = host->null_verdict == 1;
 	if (host->by_row)
 	{
-		test->kind = GPUCOL_CPU_TEST_ROWS;
+		test->kind = host->arrays != NULL && gpucol_cpu_arrays_never(host) ? GPUCOL_CPU_TEST_NEVER :
+			GPUCOL_CPU_TEST_ROWS;
 		test->has_nulls = false;	/* the verdicts know */
 		return GPUCOL_OK;
 	}

@@ -17,6 +17,7 @@
  *
  *-------------------------------------------------------------------------
  */
+#include "engine/cpu/arrays.h"
 #include "engine/cpu/host.h"
 #include "engine/cpu/items.h"
 #include "engine/cpu/window.h"
@@ -27,21 +28,35 @@
 #define IDLE_TESTS	8			/* windows after which tests are tried again that had not paid */
 #define LEAST_DROPPED	8		/* one vector of so many must be left out */
 
-/* Has the host a say on rows of the column? */
+/* Is a host predicate on rows of the column decided on values, or (`packed`) on packed elements? */
+static bool
+has_host(const GpucolRun *run, const GpucolCpuColumn *column, bool packed)
+{
+	for (int h = 0; h < run->digest.nhosts; h++)
+		if (run->digest.hosts[h].by_row && (run->digest.hosts[h].arrays != NULL) == packed &&
+			&run->input.cols[run->digest.hosts[h].column] == column)
+			return true;
+	return false;
+}
+
+/* Has the host a say on values of the column? */
 static bool
 is_asked(const GpucolRun *run, const GpucolCpuColumn *column)
 {
-	for (int h = 0; h < run->digest.nhosts; h++)
-		if (run->digest.hosts[h].by_row && &run->input.cols[run->digest.hosts[h].column] == column)
-			return true;
-	return false;
+	return has_host(run, column, false);
+}
+
+bool
+gpucol_cpu_raw_is_unpacked(const GpucolRun *run, const GpucolCpuColumn *column)
+{
+	return gpucol_cpu_stream_is_raw(column) &&
+		((column->loaded && !gpucol_cpu_column_has_words(column)) || is_asked(run, column));
 }
 
 bool
 gpucol_cpu_raw_is_read(const GpucolRun *run, const GpucolCpuColumn *column)
 {
-	return gpucol_cpu_stream_is_raw(column) &&
-		((column->loaded && !gpucol_cpu_column_has_words(column)) || is_asked(run, column));
+	return gpucol_cpu_raw_is_unpacked(run, column) || has_host(run, column, true);
 }
 
 /* May any thread ask the host all that there is to ask about rows? */
@@ -54,7 +69,8 @@ any_thread_asks(const GpucolRun *run)
 	{
 		const GpucolCpuHostTest *test = &run->digest.hosts[h];
 
-		if (test->by_row && (test->mapped != NULL || host->any_thread == NULL ||
+		if (test->by_row && test->arrays == NULL &&
+			(test->mapped != NULL || host->any_thread == NULL ||
 							 !host->any_thread(host->context, test->id)))
 			return false;
 	}
@@ -189,6 +205,34 @@ ask_vector(GpucolRun *run, GpucolCpuHostTest *host, const GpucolDecoder *decoder
 	return status;
 }
 
+/* Decide what packed elements decide, after each conjunct about fewer rows. */
+static GpucolStatus
+ask_packed(GpucolCpuWorker *worker, uint32_t vector)
+{
+	GpucolRun  *run = worker->run;
+	const GpucolCpuColumn *pointed = NULL;
+	GpucolStatus status = GPUCOL_OK;
+
+	for (int h = 0; h < run->digest.nhosts && status == GPUCOL_OK; h++)
+	{
+		GpucolCpuHostTest *host = &run->digest.hosts[h];
+		const GpucolCpuColumn *column = &run->input.cols[host->column];
+		size_t		at = (size_t) (vector - run->window.first) * GPUCOL_VECTOR_VALUES;
+
+		if (!host->by_row || host->arrays == NULL || gpucol_cpu_range_count(passed_of(run, vector)) == 0)
+			continue;
+		if (column != pointed)
+			status = gpucol_cpu_raw_point(worker, column, vector);
+		pointed = column;
+		if (status == GPUCOL_OK)
+			status = gpucol_cpu_arrays_ask(host, &worker->decoders[column->slot], vector, passed_of(run, vector),
+										   host->verdicts + at);
+		if (status == GPUCOL_OK && is_conjunct(run, host))
+			take_verdicts(host->verdicts + at, passed_of(run, vector));
+	}
+	return status;
+}
+
 /*
  * Unpack a vector's columns that the host is asked about, and ask, after each conjunct about fewer rows.
  * What is unpacked serves tests of one column that follow one another.
@@ -199,14 +243,14 @@ ask_about(GpucolCpuWorker *worker, const GpucolCpuVector *vector)
 	GpucolRun  *run = worker->run;
 	const GpucolCpuColumn *unpacked = NULL;
 	GpucolBytes *values = NULL;
-	GpucolStatus status = GPUCOL_OK;
+	GpucolStatus status = ask_packed(worker, vector->number);
 
 	for (int h = 0; h < run->digest.nhosts && status == GPUCOL_OK; h++)
 	{
 		GpucolCpuHostTest *host = &run->digest.hosts[h];
 		GpucolCpuColumn *column = &run->input.cols[host->column];
 
-		if (!host->by_row || gpucol_cpu_range_count(passed_of(run, vector->number)) == 0)
+		if (!host->by_row || host->arrays != NULL || gpucol_cpu_range_count(passed_of(run, vector->number)) == 0)
 			continue;
 		if (column != unpacked)
 			status = gpucol_cpu_raw_decode(worker, column, vector->number, &values);
@@ -229,7 +273,7 @@ unpack_columns(GpucolCpuWorker *worker, uint32_t vector, bool asked)
 	{
 		GpucolCpuColumn *column = &run->input.cols[c];
 
-		if (gpucol_cpu_raw_is_read(run, column) && is_asked(run, column) == asked)
+		if (gpucol_cpu_raw_is_unpacked(run, column) && is_asked(run, column) == asked)
 			status = gpucol_cpu_raw_decode(worker, column, vector, &values);
 	}
 	return status;
@@ -299,17 +343,27 @@ pass_tests(GpucolCpuWorker *worker, const GpucolCpuVector *vector)
 static GpucolStatus
 pass_unpacking(GpucolCpuWorker *worker, const GpucolCpuVector *vector)
 {
-	return unpack_columns(worker, vector->number, true);
+	GpucolStatus status = ask_packed(worker, vector->number);
+
+	return status == GPUCOL_OK ? unpack_columns(worker, vector->number, true) : status;
 }
 
 /* ---- in the main thread ---- */
+
+/* Is something asked about a column in this phase: what packed elements or the host decide, or else its values? */
+static bool
+is_of_phase(const GpucolRun *run, const GpucolCpuColumn *column, bool asked)
+{
+	return (asked && has_host(run, column, true)) ||
+		(gpucol_cpu_raw_is_unpacked(run, column) && is_asked(run, column) == asked);
+}
 
 /* Are there raw columns that the host has a say on, or others? */
 static bool
 has_columns(const GpucolRun *run, bool asked)
 {
 	for (int c = 0; c < run->program->ncolumns; c++)
-		if (gpucol_cpu_raw_is_read(run, &run->input.cols[c]) && is_asked(run, &run->input.cols[c]) == asked)
+		if (is_of_phase(run, &run->input.cols[c], asked))
 			return true;
 	return false;
 }
@@ -368,7 +422,7 @@ ask_here(GpucolRun *run)
 		GpucolCpuHostTest *host = &run->digest.hosts[h];
 		const GpucolCpuColumn *column = &run->input.cols[host->column];
 
-		for (uint32_t i = 0; i < run->window.nwork && host->by_row && status == GPUCOL_OK; i++)
+		for (uint32_t i = 0; i < run->window.nwork && host->by_row && host->arrays == NULL && status == GPUCOL_OK; i++)
 		{
 			uint32_t	v = run->window.work[i].number;
 
@@ -436,7 +490,8 @@ gpucol_cpu_raw_map(GpucolRun *run, bool lend)
 	{
 		GpucolCpuColumn *column = &run->input.cols[c];
 
-		if (gpucol_cpu_raw_is_read(run, column) && (is_asked(run, column) ? !run->window.asked : run->window.others))
+		if ((!run->window.asked && is_of_phase(run, column, true)) ||
+			(run->window.others && is_of_phase(run, column, false)))
 			status = gpucol_cpu_raw_hold(run, column, lend);
 	}
 	if (status != GPUCOL_OK)

@@ -23,11 +23,13 @@ static const GpucolStreamKind raw_streams[GPUCOL_CPU_RAW_STREAMS] = {
 	GPUCOL_STREAM_CODES, GPUCOL_STREAM_OFFSETS, GPUCOL_STREAM_NULLS
 };
 
-/* Are its values in blocks that have to be read? */
+/* Are its values in blocks that have to be read, for them or for tests of elements? */
 static bool
-reads_blocks(const GpucolCpuColumn *column)
+reads_blocks(const GpucolRun *run, const GpucolCpuColumn *column)
 {
-	return column->desc->coding != GPUCOL_CODING_NUMERIC && !gpucol_cpu_column_has_sizes(column);
+	return column->desc->coding != GPUCOL_CODING_NUMERIC &&
+		((column->tested && !run->window.asked) ||
+		 (gpucol_cpu_raw_is_unpacked(run, column) && !gpucol_cpu_column_has_sizes(column)));
 }
 
 /* ---- in the main thread: room ---- */
@@ -218,7 +220,7 @@ gpucol_cpu_raw_hold(GpucolRun *run, GpucolCpuColumn *column, bool lend)
 										gpucol_cpu_window_spare(run, run->window.nvectors), &rows->streams[i]);
 		gpucol_decode_map(&column->decoder, raw_streams[i], &rows->streams[i].rows);
 	}
-	if (status == GPUCOL_OK && reads_blocks(column))
+	if (status == GPUCOL_OK && reads_blocks(run, column))
 		status = hold_blocks(run, column, lend);
 	return status;
 }
@@ -256,12 +258,13 @@ verify_rows(GpucolRun *run, const GpucolCpuColumn *column, const GpucolCpuHeld *
 		gpucol_cpu_rows_verify(run, &held->rows, column->desc->streams[stream].row + row, n);
 }
 
-/* Have a decoder read a vector where its word rows are now. */
-static GpucolStatus
-point_decoder(GpucolRun *run, const GpucolCpuColumn *column, uint32_t vector, GpucolDecoder *decoder)
+GpucolStatus
+gpucol_cpu_raw_point(GpucolCpuWorker *worker, const GpucolCpuColumn *column, uint32_t vector)
 {
+	GpucolRun  *run = worker->run;
+	GpucolDecoder *decoder = &worker->decoders[column->slot];
 	const GpucolCpuRawRows *rows = column->raw_rows;
-	uint16_t	piece = reads_blocks(column) ? rows->piece[vector - run->window.first] : NO_PIECE;
+	uint16_t	piece = reads_blocks(run, column) ? rows->piece[vector - run->window.first] : NO_PIECE;
 	GpucolStatus status = GPUCOL_OK;
 	uint32_t	row;
 	uint32_t	n;
@@ -385,7 +388,7 @@ gpucol_cpu_raw_decode(GpucolCpuWorker *worker, GpucolCpuColumn *column, uint32_t
 	uint32_t	at = vector - worker->run->window.first;
 	GpucolCpuRawData *data = column->raw_kept ? &column->raw_data[at] : NULL;
 	bool		items = gpucol_cpu_column_has_items(column);
-	GpucolStatus status = point_decoder(worker->run, column, vector, decoder);
+	GpucolStatus status = gpucol_cpu_raw_point(worker, column, vector);
 
 	*values = column->raw_kept ? column->raw + (size_t) at * GPUCOL_VECTOR_VALUES : worker->values;
 	if (status != GPUCOL_OK)

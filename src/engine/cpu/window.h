@@ -72,8 +72,9 @@ extern GpucolStatus gpucol_cpu_window_failed(GpucolRun *run, GpucolStatus status
 
 /* ---- raw.c ---- */
 
-/* Does the program read raw bytes of this column, not only their lengths? */
+/* Does the program read raw bytes of this column, not only their lengths?  Its values, or only packed elements? */
 extern bool gpucol_cpu_raw_is_read(const GpucolRun *run, const GpucolCpuColumn *column);
+extern bool gpucol_cpu_raw_is_unpacked(const GpucolRun *run, const GpucolCpuColumn *column);
 
 /* Are values of a column to last as long as the window?  Then it has so many vectors of `most`. */
 extern bool gpucol_cpu_raw_is_kept(const GpucolRun *run, const GpucolCpuColumn *column);
@@ -102,6 +103,9 @@ extern void gpucol_cpu_raw_release(GpucolRun *run);
 
 /* Make room for n vectors, in the run and in its workers. */
 extern GpucolStatus gpucol_cpu_raw_room(GpucolRun *run, GpucolCpuColumn *column, uint32_t n);
+
+/* Have the worker's decoder read a vector of it, where its word rows are held. */
+extern GpucolStatus gpucol_cpu_raw_point(GpucolCpuWorker *worker, const GpucolCpuColumn *column, uint32_t vector);
 
 /* Decode a vector of it, in any thread; the bitmap of its NULLs, in `space`, or NULL if it has none. */
 extern GpucolStatus gpucol_cpu_raw_decode(GpucolCpuWorker *worker, GpucolCpuColumn *column, uint32_t vector,
