@@ -19,9 +19,6 @@
 
 #include "kernel/array_value.h"
 
-/* Elements of a constant set all of which an array is to have, at most */
-#define GPUCOL_ARRAY_MOST_WANTED	64
-
 typedef enum GpucolArrayTestKind
 {
 	GPUCOL_ARRAY_TEST_SIZE,		/* its size compared with a constant */
@@ -49,6 +46,7 @@ typedef struct GpucolArrayComparison
 typedef struct GpucolArrayTest
 {
 	GpucolArrayTestKind kind;
+	bool		unknown;		/* the constant is NULL: so is the verdict, but of ANY and ALL of no elements */
 	GpucolClass cls;			/* of the elements: I, F or S */
 	int			width;			/* their bytes, or GPUCOL_ARRAY_VARYING */
 	int			size;			/* SIZE: what is asked, as ARRAY_SIZE_S has it */

@@ -109,21 +109,37 @@ is_bytewise(const GpucolElement *element, Oid collation)
 	return element->type == BYTEAOID || (OidIsValid(collation) && get_collation_isdeterministic(collation));
 }
 
+/* Get a constant; *unknown: it is NULL, or its value is not known when it is planned. */
+static bool
+get_constant(GpucolLower *l, Node *node, Datum *value, bool *unknown)
+{
+	if (!gpucol_lower_is_safe_constant(l, (Expr *) node))
+		return false;
+	if (gpucol_lower_eval(l, (Expr *) node, value, unknown))
+		return true;
+	*unknown = true;
+	return l->planstate == NULL;
+}
+
 /* A comparison of elements with a constant. */
 static bool
 set_comparison(GpucolLower *l, const GpucolElement *element, Oid funcid, Oid collation, bool left, Node *constant,
-			   Comparison *c)
+			   GpucolArrayTest *match)
 {
-	Datum		value;
-	int64		number;
+	Comparison *c = &match->comparison;
+	bool		negate = funcid == F_TEXTNE || funcid == F_BYTEANE;
+	Datum		value = (Datum) 0;
+	int64		number = 0;
 
-	if (!gpucol_lower_get_safe(l, constant, &value) || element->type == NUMERICOID)
+	if (element->type == NUMERICOID || !get_constant(l, constant, &value, &match->unknown))
 		return false;
 	if (element->cls != GPUCOL_CLASS_S)
-		return constant_number(l, element->cls, exprType(constant), value, &number) &&
+		return (match->unknown || constant_number(l, element->cls, exprType(constant), value, &number)) &&
 			set_numbers(gpucol_lower_function(funcid), element->cls, left, number, c);
-	*c = (Comparison) {.equal = contents(value),.negate = funcid == F_TEXTNE || funcid == F_BYTEANE};
-	return (c->negate || funcid == F_TEXTEQ || funcid == F_BYTEAEQ) && is_bytewise(element, collation);
+	*c = (Comparison) {.negate = negate};
+	if (!match->unknown)
+		c->equal = contents(value);
+	return (negate || funcid == F_TEXTEQ || funcid == F_BYTEAEQ) && is_bytewise(element, collation);
 }
 
 static void
@@ -151,8 +167,7 @@ match_comparison(GpucolLower *l, const OpExpr *op, GpucolArrayTest *match)
 		{
 			match->kind = GPUCOL_ARRAY_TEST_SIZE;
 			return is_column(linitial(func->args)) &&
-				set_comparison(l, &element, op->opfuncid, op->inputcollid, side == 1, constant,
-							   &match->comparison);
+				set_comparison(l, &element, op->opfuncid, op->inputcollid, side == 1, constant, match);
 		}
 		if (!gpucol_lower_is_item(node) || !is_column((Node *) ref->refexpr))
 			continue;
@@ -163,8 +178,7 @@ match_comparison(GpucolLower *l, const OpExpr *op, GpucolArrayTest *match)
 		match->kind = GPUCOL_ARRAY_TEST_ITEM;
 		match->subscript = DatumGetInt32(subscript->constvalue);
 		set_element(match, &element);
-		return set_comparison(l, &element, op->opfuncid, op->inputcollid, side == 1, constant,
-							  &match->comparison);
+		return set_comparison(l, &element, op->opfuncid, op->inputcollid, side == 1, constant, match);
 	}
 	return false;
 }
@@ -251,8 +265,8 @@ match_set(GpucolLower *l, const OpExpr *op, GpucolArrayTest *match)
 	set_element(match, &element);
 	return element.type != NUMERICOID &&
 		(element.cls != GPUCOL_CLASS_S || is_bytewise(&element, op->inputcollid)) &&
-		gpucol_lower_get_safe(l, list_nth(op->args, 1 - swapped), &value) && make_set(l, value, element.type, match) &&
-		(match->kind != GPUCOL_ARRAY_TEST_CONTAINS || match->n <= GPUCOL_ARRAY_MOST_WANTED);
+		get_constant(l, list_nth(op->args, 1 - swapped), &value, &match->unknown) &&
+		(match->unknown || make_set(l, value, element.type, match));
 }
 
 /* constant op ANY (column), constant op ALL (column) */
@@ -266,8 +280,7 @@ match_each(GpucolLower *l, const ScalarArrayOpExpr *expr, GpucolArrayTest *match
 	if (!is_column(column) || !gpucol_lower_element(exprType(column), &element))
 		return false;
 	set_element(match, &element);
-	return set_comparison(l, &element, expr->opfuncid, expr->inputcollid, true, linitial(expr->args),
-					   &match->comparison);
+	return set_comparison(l, &element, expr->opfuncid, expr->inputcollid, true, linitial(expr->args), match);
 }
 
 GpucolArrayTest *
@@ -442,17 +455,49 @@ find_in_set(const GpucolArrayTest *match, GpucolBytes item)
 	return found == NULL ? -1 : (int) ((int64 *) found - match->numbers);
 }
 
+/* Has an array elements first .. first + 63 of the set? */
+static bool
+has_some(const GpucolArrayTest *match, const GpucolArrayValue *array, int first)
+{
+	GpucolArrayPlace place = gpucol_array_begin(array);
+	int			missing = Min(match->n - first, 64);
+	uint64		seen = 0;
+	GpucolBytes item;
+	bool		isnull;
+
+	while (missing > 0 && gpucol_array_next(array, match->width, &place, &item, &isnull))
+	{
+		int			at = isnull ? -1 : find_in_set(match, item) - first;
+
+		if (at < 0 || at >= 64 || (seen >> at & 1) != 0)
+			continue;
+		seen |= UINT64CONST(1) << at;
+		missing--;
+	}
+	return missing == 0;
+}
+
+/* Has it all of them? */
+static bool
+has_all(const GpucolArrayTest *match, const GpucolArrayValue *array)
+{
+	if (match->has_null)
+		return false;
+	for (int first = 0; first < match->n; first += 64)
+		if (!has_some(match, array, first))
+			return false;
+	return true;
+}
+
 static bool
 decide_set(const GpucolArrayTest *match, const GpucolArrayValue *array)
 {
 	GpucolArrayPlace place = gpucol_array_begin(array);
-	uint64		seen = 0;
-	int			missing = match->n;
 	GpucolBytes item;
 	bool		isnull;
 
-	if (match->kind == GPUCOL_ARRAY_TEST_CONTAINS && (match->has_null || match->n == 0))
-		return !match->has_null;
+	if (match->kind == GPUCOL_ARRAY_TEST_CONTAINS)
+		return has_all(match, array);
 	while (gpucol_array_next(array, match->width, &place, &item, &isnull))
 	{
 		int			at = isnull ? -1 : find_in_set(match, item);
@@ -460,11 +505,6 @@ decide_set(const GpucolArrayTest *match, const GpucolArrayValue *array)
 		if (match->kind == GPUCOL_ARRAY_TEST_CONTAINED && at < 0)
 			return false;
 		if (match->kind == GPUCOL_ARRAY_TEST_OVERLAPS && at >= 0)
-			return true;
-		if (match->kind != GPUCOL_ARRAY_TEST_CONTAINS || at < 0 || (seen >> at & 1) != 0)
-			continue;
-		seen |= UINT64CONST(1) << at;
-		if (--missing == 0)
 			return true;
 	}
 	return match->kind == GPUCOL_ARRAY_TEST_CONTAINED;
@@ -479,6 +519,9 @@ gpucol_match_array_decide(const GpucolArrayTest *match, GpucolBytes value)
 
 	if (!gpucol_array_open(value, &array))
 		return UNKNOWN;
+	if (match->unknown)
+		return array.nitems > 0 ? UNKNOWN : match->kind == GPUCOL_ARRAY_TEST_ANY ? NO :
+			match->kind == GPUCOL_ARRAY_TEST_ALL ? YES : UNKNOWN;
 	switch (match->kind)
 	{
 		case GPUCOL_ARRAY_TEST_SIZE:

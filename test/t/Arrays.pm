@@ -34,6 +34,7 @@ sub list
 	my $type = $TYPE{$column};
 
 	return "'{}'::${type}[]" if rand() < 0.1;
+	return pick("NULL::${type}[]", "(SELECT NULL::${type}[])", "ARRAY(SELECT @{[ $element->() ]}::$type)") if rand() < 0.05;
 	return 'ARRAY[' . join(', ', map { rand() < 0.1 ? 'NULL' : $element->() } 1 .. between(1, 3)) . "]::${type}[]" if rand() < 0.7 || !$MANY{$column};
 	# so many that they are looked up
 	my ($first, $step) = (between(-3, 3), pick(1, 2, 7));
@@ -64,7 +65,7 @@ sub one_condition
 	my ($column, $element) = @{ $_[0] };
 	my $text = $column =~ /^[tv]$/;
 	my $op = $text ? pick('=', '<>') : pick('=', '<>', '<', '<=', '>', '>=');
-	my $x = $element->();
+	my $x = rand() < 0.05 ? pick("NULL::$TYPE{$column}", "(SELECT @{[ $element->() ]}::$TYPE{$column})") : $element->();
 
 	return size($column) . ' ' . pick('=', '<>', '<', '<=', '>', '>=') . ' ' . between(-1, 5) if rand() < 0.2;
 	return "$column " . pick('@>', '&&', '<@') . ' ' . list($element, $column) if rand() < 0.35;

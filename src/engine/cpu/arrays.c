@@ -165,7 +165,7 @@ open_leaf(GpucolRun *run, const GpucolCpuColumn *column, const GpucolArrayTest *
 	const GpucolArrayComparison *c = &test->comparison;
 
 	leaf->test = test;
-	if (!gpucol_array_test_reads_items(test))
+	if (!gpucol_array_test_reads_items(test) || test->unknown)
 		return GPUCOL_OK;
 	leaf->floats = test->cls == GPUCOL_CLASS_F;
 	leaf->lo = gpucol_cpu_alloc(run, sizeof(uint64_t) * room);
@@ -210,6 +210,8 @@ reads_items(const GpucolChunkDesc *desc, const Leaf *leaf)
 {
 	const GpucolArrayTest *test = leaf->test;
 
+	if (test->unknown)
+		return false;
 	switch (test->kind)
 	{
 		case GPUCOL_ARRAY_TEST_ITEM:
@@ -284,6 +286,8 @@ is_never(const GpucolArrayTest *test, const Leaf **leaf)
 	{
 		const Leaf *own = (*leaf)++;
 
+		if (test->unknown)
+			return test->kind != GPUCOL_ARRAY_TEST_ALL;
 		if (test->kind == GPUCOL_ARRAY_TEST_CONTAINS)
 			return test->has_null || own->lacks;
 		return own->n == 0 && (test->kind == GPUCOL_ARRAY_TEST_OVERLAPS ||
@@ -543,7 +547,7 @@ ask_contains(const Asked *asked, const Leaf *leaf, const uint8_t *open, uint8_t 
 	one.lo = one.hi = &code;
 	one.n = 1;
 	for (uint32_t i = 0; i < N; i++)
-		verdicts[i] = test->n == 0 || open[i];
+		verdicts[i] = test->n == 0 || (open[i] && asked->lengths[i] >= (uint32_t) test->n);
 	for (uint32_t i = 0; i < leaf->n; i++)
 		for (code = leaf->lo[i];; code++)
 		{
@@ -620,12 +624,27 @@ ask_size(const Asked *asked, const Leaf *leaf, uint8_t *verdicts)
 	return GPUCOL_OK;
 }
 
+/* A comparison with NULL. */
+static GpucolStatus
+ask_unknown(const Asked *asked, const Leaf *leaf, uint8_t *verdicts)
+{
+	bool		each = leaf->test->kind == GPUCOL_ARRAY_TEST_ANY || leaf->test->kind == GPUCOL_ARRAY_TEST_ALL;
+
+	memset(verdicts, UNKNOWN, N);
+	for (uint32_t i = 0; i < N && each; i++)
+		if (asked->lengths[i] == 0 && !asked->nulls[i])
+			verdicts[i] = leaf->test->kind == GPUCOL_ARRAY_TEST_ALL;
+	return GPUCOL_OK;
+}
+
 /* One test of the tree. */
 static GpucolStatus
 ask_leaf(const Asked *asked, const Leaf *leaf, const uint8_t *open, uint8_t *verdicts)
 {
 	GpucolStatus status = GPUCOL_OK;
 
+	if (leaf->test->unknown)
+		return ask_unknown(asked, leaf, verdicts);
 	switch (leaf->test->kind)
 	{
 		case GPUCOL_ARRAY_TEST_SIZE:
