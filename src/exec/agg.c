@@ -841,7 +841,7 @@ agg_rescan(CustomScanState *node)
 
 /* The columns for whose values PostgreSQL evaluates keys and arguments. */
 static void
-explain_base(GpucolAggExecState *state, ExplainState *es)
+explain_base(GpucolAggExecState *state, List *ancestors, ExplainState *es)
 {
 	CustomScan *cscan = (CustomScan *) state->css.ss.ps.plan;
 	List	   *units = list_nth(cscan->custom_private, GPUCOL_AGG_PRIVATE_UNITS);
@@ -850,7 +850,9 @@ explain_base(GpucolAggExecState *state, ExplainState *es)
 
 	foreach(lc, list_nth(cscan->custom_private, GPUCOL_AGG_PRIVATE_BASE))
 	{
-		char	   *name = NameStr(TupleDescAttr(state->exec.desc, lfirst_int(lc) - 1)->attname);
+		char	   *name = state->exec.joins != NULL ?
+			gpucol_explain_joined_column(&state->exec, lfirst_int(lc), ancestors, es) :
+			NameStr(TupleDescAttr(state->exec.desc, lfirst_int(lc) - 1)->attname);
 		int			unit = list_nth_int(units, foreach_current_index(lc));
 
 		names = lappend(names, unit == 0 ? name :
@@ -871,7 +873,7 @@ agg_explain(CustomScanState *node, List *ancestors, ExplainState *es)
 	if (private_int(state, GPUCOL_AGG_PRIVATE_FEEDING))
 		ExplainPropertyText("Aggregates", "fed by rows", es);
 	else
-		explain_base(state, es);
+		explain_base(state, ancestors, es);
 	gpucol_explain_first(node, state->exprs, state->wanted, ancestors, es);
 	gpucol_explain_engine(&state->exec, gpucol_run_read_columns(&state->exec), es);
 	gpucol_explain_filter(&state->exec, state->pushed, ancestors, es);

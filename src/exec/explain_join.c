@@ -140,6 +140,25 @@ append_figures(StringInfo text, const GpucolBuild *build)
 		appendStringInfo(text, " of " UINT64_FORMAT " pairs between bounds", (uint64) build->probed.pairs);
 }
 
+char *
+gpucol_explain_joined_column(const GpucolExec *exec, AttrNumber attnum, List *ancestors, ExplainState *es)
+{
+	const GpucolPipe *pipe = exec->joins->pipe;
+	List	   *names = set_deparse_context_plan(es->deparse_cxt, exec->node->ss.ps.plan, ancestors);
+	Node	   *column = list_length(pipe->outputs) >= attnum ? list_nth(pipe->outputs, attnum - 1) : NULL;
+	ListCell   *lc;
+
+	foreach(lc, pipe->steps)
+	{
+		const GpucolPipeStep *step = lfirst(lc);
+
+		if (attnum >= step->first && attnum - step->first < list_length(step->payload))
+			column = list_nth(step->payload, attnum - step->first);
+	}
+	return column != NULL ? deparse_expression(column, names, true, true) :
+		NameStr(TupleDescAttr(exec->desc, attnum - 1)->attname);
+}
+
 /* The joins of a run, then those of its tables. */
 static void
 explain_run(const GpucolExec *exec, Context *context, int depth)

@@ -121,4 +121,7 @@ extern GpucolPipe *gpucol_join_load(List *saved, TargetEntry *row, List **above)
 /* explain_join.c: the joins, as properties of the node */
 extern void gpucol_explain_joins(GpucolExec *exec, List *ancestors, ExplainState *es);
 
+/* A column of the joined rows, as EXPLAIN shows it; in the current context. */
+extern char *gpucol_explain_joined_column(const GpucolExec *exec, AttrNumber attnum, List *ancestors, ExplainState *es);
+
 #endif							/* GPUCOL_EXEC_JOIN_BUILD_H */

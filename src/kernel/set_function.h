@@ -1,7 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * set_function.h
- *	  Functions that make several rows of one: the elements of an array or their subscripts, the fields of a text.
+ *	  Functions that make several rows of one: the elements of an array or of a slice of it, their subscripts, the
+ *	  fields of a text.
  *
  * Fields lie between separators: a constant, or single ASCII characters of a set, of which several
  * in a row may be one.  Elements and fields stay where the value is.
@@ -33,6 +34,9 @@ typedef struct GpucolSetFunction
 	uint8_t		ascii;			/* texts with other characters are UNSUPPORTED */
 	uint8_t		keeps_empty;	/* the empty text has one field, else none */
 	uint8_t		subscripts;		/* of the array's first dimension, instead of its elements */
+	uint8_t		sliced;			/* of its elements those with subscripts from .. to of that dimension */
+	int32_t		from;
+	int32_t		to;
 	char		separator[GPUCOL_SET_SEPARATOR];
 	uint64_t	set[2];			/* bits of ASCII characters */
 } GpucolSetFunction;
@@ -49,6 +53,42 @@ typedef struct GpucolSetCursor
 	const char *end;
 } GpucolSetCursor;
 
+/* The places first .. *end - 1 of a slice in a dimension of some size and lower bound. */
+static inline uint32_t
+gpucol_set_slice(const GpucolSetFunction *function, uint32_t size, int32_t lower, uint32_t *end)
+{
+	int64_t		first = (int64_t) function->from - lower;
+	int64_t		behind = (int64_t) function->to - lower + 1;
+
+	first = first < 0 ? 0 : first > (int64_t) size ? (int64_t) size : first;
+	behind = behind < first ? first : behind > (int64_t) size ? (int64_t) size : behind;
+	*end = (uint32_t) behind;
+	return (uint32_t) first;
+}
+
+/* Let a cursor begin and end with a slice of its array. */
+static inline bool
+gpucol_set_seek(const GpucolSetFunction *function, GpucolSetCursor *cursor)
+{
+	GpucolArrayValue *array = &cursor->array;
+	uint32_t	size = array->ndim > 0 ? (uint32_t) gpucol_array_dimension(array, 0) : 0;
+	uint32_t	each = size > 0 ? array->nitems / size : 0;
+	uint32_t	end = 0;
+	uint32_t	first = size > 0 ? gpucol_set_slice(function, size, gpucol_array_lower(array, 0), &end) : 0;
+	GpucolBytes item;
+	bool		isnull;
+
+	if (function->width != GPUCOL_ARRAY_VARYING)
+		cursor->place = (GpucolArrayPlace) {
+			first * each, array->first + gpucol_array_present_before(array, first * each) * (uint32_t) function->width
+		};
+	while (cursor->place.number < first * each)
+		if (!gpucol_array_next(array, function->width, &cursor->place, &item, &isnull))
+			return false;
+	array->nitems = end * each;
+	return true;
+}
+
 /* Begin with a value that is not NULL. */
 static inline GpucolStatus
 gpucol_set_begin(const GpucolSetFunction *function, GpucolBytes value, GpucolSetCursor *cursor)
@@ -60,7 +100,7 @@ gpucol_set_begin(const GpucolSetFunction *function, GpucolBytes value, GpucolSet
 		cursor->place = gpucol_array_begin(&cursor->array);
 		if (function->subscripts && cursor->array.ndim > 0)
 			cursor->array.nitems = (uint32_t) gpucol_array_dimension(&cursor->array, 0);
-		return GPUCOL_OK;
+		return !function->sliced || gpucol_set_seek(function, cursor) ? GPUCOL_OK : GPUCOL_CORRUPT;
 	}
 	for (size_t i = 0; i < value.len && function->ascii; i++)
 		if ((value.data[i] & 0x80) != 0)

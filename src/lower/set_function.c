@@ -2,8 +2,8 @@
  *
  * set_function.c
  *	  Set-returning functions whose rows engines make (kernel/set_function.h): unnest() of a column
- *	  of arrays, generate_subscripts() of its first dimension, string_to_table() and regexp_split_to_table()
- *	  of a text, and the same as unnest() of string_to_array() and regexp_split_to_array().
+ *	  of arrays or of a slice of it, generate_subscripts() of its first dimension, string_to_table() and
+ *	  regexp_split_to_table() of a text, and the same as unnest() of string_to_array() and regexp_split_to_array().
  *
  * Separators are constants: of string_to_table() up to 16 bytes, of regexp_split_to_table() plain
  * characters or a set of them, or a class such as \W (pattern.c).
@@ -77,10 +77,45 @@ is_subscripts(const FuncExpr *expr)
 		DatumGetInt32(dimension->constvalue) == 1 && gpucol_lower_is_array(exprType(linitial(expr->args)));
 }
 
+/* A slice of an array's first dimension, whose bounds are constants; NULL if it is none. */
+static const SubscriptingRef *
+slice_of(const FuncExpr *expr)
+{
+	const SubscriptingRef *ref = linitial(expr->args);
+	ListCell   *lc;
+
+	if (expr->funcid != F_UNNEST_ANYARRAY || !IsA(ref, SubscriptingRef) || ref->refassgnexpr != NULL ||
+		list_length(ref->reflowerindexpr) != 1 || !gpucol_lower_is_array(ref->refcontainertype))
+		return NULL;
+	foreach(lc, list_concat_copy(ref->reflowerindexpr, ref->refupperindexpr))
+		if (lfirst(lc) != NULL && (!IsA(lfirst(lc), Const) || lfirst_node(Const, lc)->constisnull))
+			return NULL;
+	return ref;
+}
+
+/* The array whose elements are made, without the casts that change nothing. */
+static Node *
+array_of(const FuncExpr *expr)
+{
+	const SubscriptingRef *slice = slice_of(expr);
+
+	return gpucol_lower_array_itself(slice != NULL ? (Node *) slice->refexpr : linitial(expr->args));
+}
+
+/* One bound of a slice; what is left out is all. */
+static int32
+bound_of(const List *bounds, int32 open)
+{
+	const Const *bound = linitial(bounds);
+
+	return bound == NULL ? open : DatumGetInt32(bound->constvalue);
+}
+
 /* Describe a function. */
 static bool
 read_function(GpucolLower *l, const FuncExpr *expr, GpucolSetFunction *function)
 {
+	const SubscriptingRef *slice = slice_of(expr);
 	GpucolElement element;
 
 	memset(function, 0, sizeof(*function));
@@ -95,10 +130,15 @@ read_function(GpucolLower *l, const FuncExpr *expr, GpucolSetFunction *function)
 	}
 	if (expr->funcid != F_UNNEST_ANYARRAY)
 		return gpucol_lower_decline(l, "function %s returns a set", get_func_name(expr->funcid));
-	if (!gpucol_lower_element(exprType(gpucol_lower_array_itself(linitial(expr->args))), &element) ||
-		element.type == NUMERICOID)
+	if (!gpucol_lower_element(exprType(array_of(expr)), &element) || element.type == NUMERICOID)
 		return gpucol_lower_decline(l, "unnest of elements that engines do not read");
 	function->width = element.width;
+	function->sliced = slice != NULL;
+	if (slice != NULL)
+	{
+		function->from = bound_of(slice->reflowerindexpr, PG_INT32_MIN);
+		function->to = bound_of(slice->refupperindexpr, PG_INT32_MAX);
+	}
 	return true;
 }
 
@@ -110,8 +150,7 @@ gpucol_lower_is_set(const FuncExpr *expr)
 	if (splitting(expr) != NULL || is_subscripts(expr))
 		return true;
 	return expr->funcid == F_UNNEST_ANYARRAY &&
-		gpucol_lower_element(exprType(gpucol_lower_array_itself(linitial(expr->args))), &element) &&
-		element.type != NUMERICOID;
+		gpucol_lower_element(exprType(array_of(expr)), &element) && element.type != NUMERICOID;
 }
 
 Expr *
@@ -119,7 +158,7 @@ gpucol_lower_set_argument(const FuncExpr *expr)
 {
 	if (splitting(expr) != NULL)
 		return linitial(splitting(expr)->args);
-	return (Expr *) gpucol_lower_array_itself(linitial(expr->args));
+	return (Expr *) array_of(expr);
 }
 
 bool

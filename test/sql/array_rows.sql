@@ -42,6 +42,22 @@ EXPLAIN (COSTS OFF) SELECT count(*) FROM made_packed p WHERE EXISTS (SELECT FROM
 \set ECHO none
 \i :include
 \set ECHO all
+-- slices of each kind of array
+EXPLAIN (COSTS OFF) SELECT e, count(*) FROM made_packed, unnest(plain[2:3]) e GROUP BY e;
+EXPLAIN (COSTS OFF) SELECT sum(e) FROM made_packed, unnest(plain[1:id]) e;
+SELECT of, string_agg(alike(format('SELECT e, count(*), sum(id), max(o) FROM #, unnest(%I[%s]) WITH ORDINALITY u(e, o) GROUP BY e', of, slice))
+	|| ' ' || alike(format('SELECT count(e) AS n, count(*) AS c, sum(o) AS s FROM # LEFT JOIN LATERAL unnest(%I[%s]) WITH ORDINALITY u(e, o) ON true', of, slice)), ', ' ORDER BY slice COLLATE "C") AS same
+FROM unnest('{plain,nulls,odd,t,odd_t}'::text[]) of, unnest('{1:2,2:,:1,:,0:1,2:2147483647,-2147483648:1}'::text[]) slice GROUP BY of;
+SELECT query, alike(query) FROM (VALUES
+	('SELECT count(*), count(e) AS n FROM #, unnest(plain[3:2]) e'),
+	('SELECT count(*), count(e) AS n FROM # LEFT JOIN LATERAL unnest(t[2147483647:]) e ON true'),
+	('SELECT count(*), count(e) AS n FROM #, unnest(odd[-1:0]) e'),
+	('SELECT e, f, count(*) FROM #, unnest(plain[2:4]) e, unnest(nulls[:2]) f WHERE e > 5 GROUP BY 1, 2'),
+	('SELECT unnest(t[2:3]) AS e, count(*) FROM # GROUP BY 1'),
+	('SELECT sum(cardinality(plain)) AS s, sum(e) AS t FROM #, unnest(plain[2:]) e WHERE plain @> ''{3}''')) q(query);
+-- EXPLAIN names what texts are computed of
+EXPLAIN (COSTS OFF) SELECT md5(e), count(*) FROM made_packed, unnest(t) e GROUP BY 1;
+
 -- each kind of array
 SELECT of, alike(format('SELECT s, count(*), sum(id) FROM #, generate_subscripts(%I, 1) s GROUP BY s', of)) AS groups,
 	alike(format('SELECT count(s) AS a, count(*) AS b, min(s), max(s), sum(s) FROM # LEFT JOIN LATERAL generate_subscripts(%I, 1) s ON true', of)) AS outer,

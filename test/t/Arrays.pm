@@ -195,6 +195,8 @@ sub on_element
 	return pick("u.e IS NOT NULL", "u.e IS NULL OR s.x > 2", "u.e = $x", "u.e <> $x", "u.e > $x", "u.e <= $x", defined $column->[2] ? "u.e = s.$column->[2]" : 'u.e IS NOT NULL', "u.e BETWEEN $x AND " . $column->[1]->());
 }
 
+sub slice { return pick('1:2', '2:', ':1', between(-2, 3) . ':' . between(-1, 6), '2147483647:', ':-2147483648'); }
+
 # Rows s with elements u.e, of that column.
 sub elements
 {
@@ -206,7 +208,7 @@ sub elements
 	return "t_both s, unnest(s.$column->[0], s.$other) u(e, e2)" if rand() < 0.15;
 	return "t_both s, $unnest u(e) JOIN e_both z ON z.$key = u.e" if $key && rand() < 0.15;
 	return pick(("t_both s, $unnest u(e)") x 3, "t_both s, $unnest WITH ORDINALITY u(e, o)", "t_both s LEFT JOIN LATERAL $unnest u(e) ON " . pick('true', on_element($column)), "t_both s, LATERAL (SELECT e FROM $unnest u(e) WHERE " . on_element($column) . ') u',
-		"(SELECT * FROM t_both s WHERE " . pick('s.x > 2', "s.few && '{1}'") . ") s, $unnest u(e)", "t_both s, unnest(s.$column->[0]\[1:2]) u(e)");
+		"(SELECT * FROM t_both s WHERE " . pick('s.x > 2', "s.few && '{1}'") . ") s, $unnest u(e)", "t_both s, unnest(s.$column->[0]\[@{[ slice() ]}]) u(e)", "t_both s LEFT JOIN LATERAL unnest(s.$column->[0]\[@{[ slice() ]}]) WITH ORDINALITY u(e, o) ON true");
 }
 
 sub of_elements

@@ -109,6 +109,17 @@ gpucol_cpu_set_free(GpucolRun *run, GpucolCpuExpansion *expansion)
 	gpucol_cpu_free(run, set);
 }
 
+/* Of the unpacked elements of a row those of a slice. */
+static void
+slice_items(const GpucolSetFunction *function, GpucolBytes *row)
+{
+	uint32_t	end;
+	uint32_t	first = gpucol_set_slice(function, (uint32_t) row->len, 1, &end);
+
+	row->data += sizeof(int64_t) * first;
+	row->len = end - first;
+}
+
 void
 gpucol_cpu_set_open(GpucolCpuWorker *worker, const GpucolCpuProbe *probe, GpucolCpuItems *set)
 {
@@ -118,6 +129,8 @@ gpucol_cpu_set_open(GpucolCpuWorker *worker, const GpucolCpuProbe *probe, Gpucol
 	{
 		set->absent[j] = GPUCOL_CPU_NULL_AT(reg, j);
 		set->values[j] = set->absent[j] ? (GpucolBytes) {"", 0} : gpucol_cpu_op_string(reg, j);
+		if (reg->items != NULL && probe->function.sliced)
+			slice_items(&probe->function, &set->values[j]);
 	}
 	set->begun = false;
 	set->flat = reg->items;
