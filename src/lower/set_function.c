@@ -130,7 +130,7 @@ read_function(GpucolLower *l, const FuncExpr *expr, GpucolSetFunction *function)
 	}
 	if (expr->funcid != F_UNNEST_ANYARRAY)
 		return gpucol_lower_decline(l, "function %s returns a set", get_func_name(expr->funcid));
-	if (!gpucol_lower_element(exprType(array_of(expr)), &element) || element.type == NUMERICOID)
+	if (!gpucol_lower_element(exprType(array_of(expr)), &element))
 		return gpucol_lower_decline(l, "unnest of elements that engines do not read");
 	function->width = element.width;
 	function->sliced = slice != NULL;
@@ -150,7 +150,7 @@ gpucol_lower_is_set(const FuncExpr *expr)
 	if (splitting(expr) != NULL || is_subscripts(expr))
 		return true;
 	return expr->funcid == F_UNNEST_ANYARRAY &&
-		gpucol_lower_element(exprType(array_of(expr)), &element) && element.type != NUMERICOID;
+		gpucol_lower_element(exprType(array_of(expr)), &element);
 }
 
 Expr *

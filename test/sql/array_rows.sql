@@ -86,5 +86,23 @@ SELECT query, alike(query) FROM (VALUES
 	('SELECT count(*) AS c, sum(id) FROM # WHERE EXISTS (SELECT FROM unnest(plain) e JOIN made_dim d ON d.k = e WHERE d.c < 3)'),
 	('SELECT e, count(*) AS c, sum(n) FROM (SELECT unnest(t) AS e, cardinality(plain) AS n FROM #) x GROUP BY e')
 ) q(query);
+-- numerics, which are equal where their bytes are not
+EXPLAIN (COSTS OFF) SELECT sum(e) FROM made_packed, unnest(n) e;
+UPDATE made_heap SET n = ARRAY[1.5, 1.50, NULL, id % 4, 12345678901234567890.5] WHERE id % 200 = 7;
+UPDATE made_packed SET n = ARRAY[1.5, 1.50, NULL, id % 4, 12345678901234567890.5] WHERE id % 200 = 7;
+SELECT gpucol.merge('made_packed') IS NOT NULL AS merged;
+SELECT query, alike(query) FROM (VALUES
+	('SELECT sum(e) AS s, count(e) AS n, count(*) AS c, avg(e) AS a, min(e) AS l, max(e) AS g FROM #, unnest(n) e'),
+	('SELECT id % 7 AS k, sum(e) AS s, stddev(e) AS d, avg(e) AS a FROM #, unnest(n) e WHERE e < 1e9 GROUP BY 1'),
+	('SELECT e + 0.00 AS e, count(*), sum(id) FROM #, unnest(n) e GROUP BY 1'),
+	('SELECT id % 7 AS k, count(DISTINCT e) AS d FROM #, unnest(n) e GROUP BY 1'),
+	('SELECT count(*) AS n, sum(e + 1) AS a, sum(e * id) AS b FROM #, unnest(n[2:]) e WHERE e > 3 OR e = 1.500'),
+	('SELECT count(e) AS n, count(*) AS c, sum(o) AS s FROM # LEFT JOIN LATERAL unnest(n) WITH ORDINALITY u(e, o) ON true'),
+	('SELECT round(e) AS r, e::int8 % 10 AS i, count(*) FROM #, unnest(n) e WHERE e < 1000 GROUP BY 1, 2'),
+	('SELECT count(*) FILTER (WHERE e BETWEEN 1 AND 2) AS a, sum(CASE WHEN e > 2 THEN e END) AS s FROM #, unnest(n) e'),
+	('SELECT count(*) AS c FROM #, unnest(n) e JOIN made_dim d ON d.k = e')) q(query);
+UPDATE made_heap SET n = ARRAY['NaN', 1.5] WHERE id % 400 = 9;
+UPDATE made_packed SET n = ARRAY['NaN', 1.5] WHERE id % 400 = 9;
+SELECT alike('SELECT sum(e) AS s, count(e) AS n, max(e) AS g FROM #, unnest(n) e'), alike('SELECT e, count(*) FROM #, unnest(n) e WHERE e <> 1.5 GROUP BY e');
 DROP TABLE made_heap, made_packed, made_dim;
 DROP FUNCTION alike;
