@@ -228,7 +228,8 @@ typedef enum GpucolJoinKind
 	GPUCOL_JOIN_SET,			/* of no table: a row for each element or field of the key
 								 * (kernel/set_function.h); its payload is loaded by the
 								 * filter's instructions alone; the CPU engine */
-	GPUCOL_JOIN_SET_LEFT		/* and, where there is none, one with NULLs */
+	GPUCOL_JOIN_SET_LEFT		/* and, where there is none for which the residual is true, one with NULLs; the
+								 * residual's instructions load the payload, too */
 } GpucolJoinKind;
 
 /*

@@ -579,8 +579,11 @@ lower_set(GpucolLower *l, const GpucolPipe *pipe, const GpucolPipeStep *step, Gp
 		return false;
 	gpucol_lower_add_probe_key(l, reg);
 	probe->nkeys = 1;
-	probe->keys_end = probe->residual_end = l->ninstrs;
-	probe->residual = GPUCOL_NO_REG;
+	probe->keys_end = l->ninstrs;
+	if (!lower_all(l, pipe, step->residual, &probe->residual))
+		return false;
+	probe->residual_end = l->ninstrs;
+	gpucol_lower_hide(l, probe->keys_end);
 	foreach(lc, step->payload)
 	{
 		GpucolValue value;

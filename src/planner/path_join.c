@@ -437,7 +437,7 @@ lateral_pipe(Pair *pair, const GpucolJoinPipe *drive, bool set)
 	if (!pair->drive_is_outer || drive->nsteps >= MAX_STEPS || is_recursive_term(pair->root))
 		return NULL;
 	step = set ? gpucol_join_set_step(pair->root, drive->pipe, pair->build, pair->jointype, pair->restrictlist,
-									  &pair->reason) :
+									  pair->joinrel->relids, &pair->reason) :
 		gpucol_join_first_step(pair->root, drive->pipe, pair->build, pair->jointype, pair->restrictlist,
 							   &pair->reason);
 	if (step == NULL)

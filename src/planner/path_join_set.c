@@ -71,10 +71,15 @@ make_rows(const RangeTblEntry *rte, const RelOptInfo *rel, FuncExpr *function)
 	return rows;
 }
 
-/* Have conditions on the rows made be tested of each; the reason if one cannot be. */
+/*
+ * Have conditions be tested of each row that is made, or the reason why not.  Those that say which rows an outer join
+ * joins are tested of pairs, the others of its rows: of conditions on the rows made alone (`joined` is NULL) all are
+ * of the first kind.
+ */
 static const char *
-add_conditions(const GpucolPipe *drive, GpucolPipeStep *step, List *conditions)
+add_conditions(const GpucolPipe *drive, GpucolPipeStep *step, List *conditions, Relids joined)
 {
+	bool		outer = step->kind == GPUCOL_JOIN_SET_LEFT;
 	ListCell   *lc;
 
 	foreach(lc, conditions)
@@ -89,14 +94,17 @@ add_conditions(const GpucolPipe *drive, GpucolPipeStep *step, List *conditions)
 		reason = gpucol_pipe_check_condition(drive, step->build, rinfo->clause);
 		if (reason != NULL)
 			return reason;
-		step->filter = lappend(step->filter, rinfo->clause);
+		if (outer && (joined == NULL || !RINFO_IS_PUSHED_DOWN(rinfo, joined)))
+			step->residual = lappend(step->residual, rinfo->clause);
+		else
+			step->filter = lappend(step->filter, rinfo->clause);
 	}
 	return NULL;
 }
 
 GpucolPipeStep *
 gpucol_join_set_step(PlannerInfo *root, const GpucolPipe *drive, RelOptInfo *rel, JoinType jointype,
-					 List *restrictlist, const char **reason)
+					 List *restrictlist, Relids joined, const char **reason)
 {
 	FuncExpr   *function = gpucol_join_set_function(root, rel);
 	GpucolPipeStep *step = palloc0(sizeof(GpucolPipeStep));
@@ -110,13 +118,13 @@ gpucol_join_set_step(PlannerInfo *root, const GpucolPipe *drive, RelOptInfo *rel
 	if (*reason == NULL && function->funcid == F_GENERATE_SUBSCRIPTS_ANYARRAY_INT4 &&
 		planner_rt_fetch(rel->relid, root)->funcordinality)
 		*reason = "subscripts with their numbers";
-	if (*reason == NULL && outer && (restrictlist != NIL || rel->baserestrictinfo != NIL))
-		*reason = "a set of an outer join with a condition";
 	if (*reason != NULL)
 		return NULL;
 	step->kind = outer ? GPUCOL_JOIN_SET_LEFT : GPUCOL_JOIN_SET;
 	step->build = make_rows(planner_rt_fetch(rel->relid, root), rel, function);
 	step->outer_keys = list_make1(gpucol_lower_set_argument(function));
-	*reason = add_conditions(drive, step, list_concat_copy(rel->baserestrictinfo, restrictlist));
+	*reason = add_conditions(drive, step, rel->baserestrictinfo, NULL);
+	if (*reason == NULL)
+		*reason = add_conditions(drive, step, restrictlist, joined);
 	return *reason == NULL ? step : NULL;
 }

@@ -18,8 +18,8 @@ extern FuncExpr *gpucol_join_set_function(PlannerInfo *root, const RelOptInfo *r
 /* Is there such a step in a pipe, or in one below it? */
 extern bool gpucol_join_has_set(const GpucolPipe *pipe);
 
-/* The step that such a relation is behind rows of `drive`, or NULL, and perhaps the reason. */
+/* The step that such a relation is behind rows of `drive`, as `joined`, or NULL, and perhaps the reason. */
 extern GpucolPipeStep *gpucol_join_set_step(PlannerInfo *root, const GpucolPipe *drive, RelOptInfo *rel,
-											JoinType jointype, List *restrictlist, const char **reason);
+											JoinType jointype, List *restrictlist, Relids joined, const char **reason);
 
 #endif							/* GPUCOL_PLANNER_PATH_JOIN_SET_H */

@@ -86,6 +86,20 @@ SELECT query, alike(query) FROM (VALUES
 	('SELECT count(*) AS c, sum(id) FROM # WHERE EXISTS (SELECT FROM unnest(plain) e JOIN made_dim d ON d.k = e WHERE d.c < 3)'),
 	('SELECT e, count(*) AS c, sum(n) FROM (SELECT unnest(t) AS e, cardinality(plain) AS n FROM #) x GROUP BY e')
 ) q(query);
+-- outer joins whose condition says which elements there are
+EXPLAIN (COSTS OFF) SELECT count(e) FROM made_packed LEFT JOIN LATERAL unnest(plain) e ON e > id WHERE e IS NULL OR e > 5;
+SELECT of, alike(format('SELECT count(e) AS n, count(*) AS c, sum(id) AS i, sum(o) AS o FROM # LEFT JOIN LATERAL unnest(%I) WITH ORDINALITY u(e, o) ON e > %L', of, x)) AS few,
+	alike(format('SELECT e, count(*) AS c, sum(id) AS i FROM # LEFT JOIN LATERAL unnest(%I) e ON e <> %L OR id %% 3 = 0 GROUP BY e', of, x)) AS most,
+	alike(format('SELECT count(e) AS n, count(*) AS c, sum(id) AS i FROM # LEFT JOIN LATERAL unnest(%I) e ON id %% 2 = 0', of)) AS rows,
+	alike(format('SELECT count(e) AS n, count(*) AS c, sum(id) AS i FROM # LEFT JOIN LATERAL unnest(%I) e ON e IS NULL', of)) AS nulls
+FROM (VALUES ('plain', '40'), ('nulls', '30'), ('odd', '3'), ('t', 'w2'), ('odd_t', 'b'), ('n', '500')) c(of, x);
+SELECT query, alike(query) FROM (VALUES
+	('SELECT count(e) AS n, count(*) AS c, sum(id) AS i FROM # LEFT JOIN LATERAL unnest(plain) e ON e < 0'),
+	('SELECT id % 5 AS k, count(e) AS n, count(*) AS c, sum(e) AS s FROM # LEFT JOIN LATERAL unnest(plain[2:]) e ON e > id % 60 WHERE e IS NULL OR e < 50 GROUP BY 1'),
+	('SELECT e, f, count(*) AS c, sum(id) AS i FROM # LEFT JOIN LATERAL unnest(plain) e ON e > 60 LEFT JOIN LATERAL unnest(t) f ON e < 62 AND f LIKE ''%1'' GROUP BY e, f'),
+	('SELECT e, f, count(*) AS c FROM # LEFT JOIN LATERAL unnest(plain) e ON e > 60, unnest(nulls[1:2]) f WHERE f < 5 GROUP BY e, f'),
+	('SELECT sum(coalesce(e, -1)) AS s, count(*) FILTER (WHERE e IS NULL) AS c FROM # LEFT JOIN LATERAL unnest(nulls) e ON e <> id % 50'),
+	('SELECT d.c, count(*) AS m, count(e) AS n FROM # LEFT JOIN LATERAL unnest(plain) e ON e > 30 LEFT JOIN made_dim d ON d.k = e GROUP BY d.c')) q(query);
 -- numerics, which are equal where their bytes are not
 EXPLAIN (COSTS OFF) SELECT sum(e) FROM made_packed, unnest(n) e;
 UPDATE made_heap SET n = ARRAY[1.5, 1.50, NULL, id % 4, 12345678901234567890.5] WHERE id % 200 = 7;

@@ -323,6 +323,8 @@ test_pairs(GpucolCpuWorker *worker, const GpucolCpuVector *vector, const GpucolC
 	n = gpucol_cpu_expr_true(worker, probe->probe->residual, at);
 	for (uint32_t j = 0; j < n; j++)
 		expansion->hit[expansion->at[at[j]]] = 1;
+	if (n < worker->nsel && probe->is_set)
+		gpucol_cpu_set_keep(expansion->set, at, n);
 	if (n < worker->nsel)
 		gpucol_cpu_probe_keep(worker, GPUCOL_STAGE_RESIDUAL(probe->number), probe->number,
 							  at, n);
@@ -341,6 +343,8 @@ gpucol_cpu_expand_next(GpucolCpuWorker *worker, const GpucolCpuVector *vector,
 	if (expansion->unpaired)
 	{
 		n = list_unpaired(expansion, probe, match);
+		if (probe->is_set)
+			expansion->set->lacking = true;
 		restore(worker, probe, n);
 		expansion->active = false;
 		return gpucol_cpu_probe_filter(worker, vector, probe);

@@ -111,6 +111,7 @@ typedef struct GpucolCpuItems
 	int64_t    *integers;		/* in place of items, where they are unpacked; */
 	bool		no_null;		/* none is NULL then */
 	bool		numbered;		/* the program loads numbers */
+	bool		lacking;		/* the batch is of rows of which no element has passed */
 } GpucolCpuItems;
 
 /* The first rows of the table for each saved row, by an order, as far as the table was gone through. */
@@ -279,6 +280,8 @@ extern void gpucol_cpu_set_free(GpucolRun *run, GpucolCpuExpansion *expansion);
 extern void gpucol_cpu_set_open(GpucolCpuWorker *worker, const GpucolCpuProbe *probe, GpucolCpuItems *set);
 extern GpucolStatus gpucol_cpu_set_list(GpucolCpuExpansion *expansion, const GpucolCpuProbe *probe,
 										uint32_t *listed);
+/* Of the batch elements at[], ascending, are left. */
+extern void gpucol_cpu_set_keep(GpucolCpuItems *set, const uint16_t *at, uint32_t n);
 extern void gpucol_cpu_set_load(GpucolCpuWorker *worker, const GpucolCpuProbe *probe, int column,
 								GpucolCpuReg *reg);
 

@@ -6,6 +6,7 @@
  * They are expansions (expand.c): the values of the saved rows are gone through from the first
  * to the last, and a batch has up to 1,024 elements of theirs.  The program loads these in the
  * stage of the probe's filter, at once, so that they are kept for one batch only.
+ * The condition of a SET_LEFT is the residual of its pairs: elements that do not pass are dropped from the batch.
  *
  *-------------------------------------------------------------------------
  */
@@ -20,8 +21,9 @@ gpucol_cpu_set_check(const GpucolProgram *program, const GpucolProbe *probe)
 	const uint8_t *classes = GPUCOL_PROGRAM_ARRAY(program, const uint8_t, reg_classes);
 
 	return probe->nkeys == 1 && keys[probe->first_key] < program->nregs &&
-		classes[keys[probe->first_key]] == GPUCOL_CLASS_S && probe->residual == GPUCOL_NO_REG &&
-		probe->residual_end == probe->keys_end &&
+		classes[keys[probe->first_key]] == GPUCOL_CLASS_S &&
+		(probe->kind == GPUCOL_JOIN_SET_LEFT ||
+		 (probe->residual == GPUCOL_NO_REG && probe->residual_end == probe->keys_end)) &&
 		probe->set + GPUCOL_SET_CONSTS <= program->nconsts;
 }
 
@@ -132,7 +134,7 @@ gpucol_cpu_set_open(GpucolCpuWorker *worker, const GpucolCpuProbe *probe, Gpucol
 		if (reg->items != NULL && probe->function.sliced)
 			slice_items(&probe->function, &set->values[j]);
 	}
-	set->begun = false;
+	set->begun = set->lacking = false;
 	set->flat = reg->items;
 	set->flat_nulls = probe->function.subscripts ? NULL : reg->item_nulls;
 	set->done = 0;
@@ -201,6 +203,13 @@ list_row(GpucolCpuExpansion *expansion, uint32_t n, uint32_t take)
 			numbers[i] = done + (int64_t) i + 1;
 }
 
+/* Is a row without elements listed at once?  With a condition those are, in the end, of which none has passed. */
+static bool
+pads(const GpucolCpuProbe *probe)
+{
+	return probe->keeps && !probe->residual;
+}
+
 /* List elements that were unpacked without their arrays, those of rows side by side together; how many there are. */
 static uint32_t
 list_flat(GpucolCpuExpansion *expansion, const GpucolCpuProbe *probe)
@@ -229,7 +238,7 @@ list_flat(GpucolCpuExpansion *expansion, const GpucolCpuProbe *probe)
 		set->done += take;
 		if (take < left)
 			break;
-		if (set->done == 0 && probe->keeps)
+		if (set->done == 0 && pads(probe))
 		{
 			copy_flat(set, run, from, n);
 			run = NULL;
@@ -280,7 +289,7 @@ gpucol_cpu_set_list(GpucolCpuExpansion *expansion, const GpucolCpuProbe *probe, 
 			add_item(expansion, n++, item, isnull);
 		if (n == GPUCOL_VECTOR_VALUES)
 			break;
-		if (set->number == 0 && probe->keeps)
+		if (set->number == 0 && pads(probe))
 		{
 			set->number = -1;	/* as 0, which stands for NULL */
 			add_item(expansion, n++, (GpucolBytes) {"", 0}, true);
@@ -290,6 +299,32 @@ gpucol_cpu_set_list(GpucolCpuExpansion *expansion, const GpucolCpuProbe *probe, 
 	}
 	*listed = n;
 	return GPUCOL_OK;
+}
+
+void
+gpucol_cpu_set_keep(GpucolCpuItems *set, const uint16_t *at, uint32_t n)
+{
+	for (uint32_t j = 0; j < n; j++)
+	{
+		set->items[j] = set->items[at[j]];
+		set->nulls[j] = set->nulls[at[j]];
+		set->numbers[j] = set->numbers[at[j]];
+		set->integers[j] = set->integers[at[j]];
+	}
+}
+
+/* Nothing, for rows of which no element has passed. */
+static void
+load_nothing(uint32_t n, GpucolCpuReg *reg)
+{
+	memset(reg->null_space, 1, n);
+	reg->coded = false;
+	reg->column = NULL;
+	for (uint32_t j = 0; j < n; j++)
+		if (reg->cls == GPUCOL_CLASS_S)
+			reg->v.s[j] = (GpucolBytes) {"", 0};
+		else
+			reg->v.i[j] = 0;
 }
 
 /* Elements of integers; of what is NULL 0. */
@@ -331,6 +366,11 @@ gpucol_cpu_set_load(GpucolCpuWorker *worker, const GpucolCpuProbe *probe, int co
 	uint32_t	n = worker->nsel;
 
 	reg->nulls = reg->null_space;
+	if (set->lacking)
+	{
+		load_nothing(n, reg);
+		return;
+	}
 	if (column == GPUCOL_SET_NUMBER)
 	{
 		memcpy(reg->v.i, set->numbers, sizeof(int64_t) * n);
