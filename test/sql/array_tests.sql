@@ -27,7 +27,7 @@ DELETE FROM tested_heap WHERE id % 11 = 3;
 INSERT INTO tested_packed SELECT * FROM tested_heap WHERE id % 97 = 5;
 INSERT INTO tested_heap SELECT * FROM tested_heap WHERE id % 97 = 5;
 
--- segments that have none of the elements are passed over
+-- segments that have none of the elements are passed over, and of a large dictionary a few entries alone are read
 CREATE FUNCTION packed_bytes(query text) RETURNS bigint LANGUAGE plpgsql AS $$
 DECLARE plan json;
 BEGIN
@@ -36,7 +36,8 @@ BEGIN
 END $$;
 SELECT packed_bytes('SELECT count(*) FROM tested_packed WHERE t @> ''{nothing}''') < packed_bytes('SELECT count(*) FROM tested_packed WHERE t @> ''{p3}''') - 15000 AS texts,
 	packed_bytes('SELECT count(*) FROM tested_packed WHERE 40 = ANY (few) AND ''nothing'' = t[2]') < packed_bytes('SELECT count(*) FROM tested_packed WHERE 39 = ANY (few) AND ''p3'' = t[2]') - 15000 AS integers,
-	packed_bytes('SELECT count(*) FILTER (WHERE few && ''{100}'') FROM tested_packed') < packed_bytes('SELECT count(*) FILTER (WHERE few && ''{3}'') FROM tested_packed') - 15000 AS filter;
+	packed_bytes('SELECT count(*) FILTER (WHERE few && ''{100}'') FROM tested_packed') < packed_bytes('SELECT count(*) FILTER (WHERE few && ''{3}'') FROM tested_packed') - 15000 AS filter,
+	packed_bytes('SELECT count(*) FROM tested_packed WHERE ''nothing'' = ANY (many) OR many @> ''{nothing,x1}''') < 100000 AS entries;
 \set heap tested_heap
 \set packed tested_packed
 \getenv srcdir PG_ABS_SRCDIR

@@ -17,6 +17,7 @@
  */
 #include "engine/cpu/arrays.h"
 
+#include "engine/cpu/host.h"
 #include "engine/cpu/items.h"
 #include "kernel/array_code.h"
 #include "kernel/array_test.h"
@@ -88,6 +89,25 @@ gpucol_cpu_arrays_decide(const GpucolRun *run, const GpucolCpuHostTest *test)
 	return get_test(run, test) != NULL;
 }
 
+/* How many strings does a test look for? */
+static uint64_t
+count_strings(const GpucolArrayTest *test)
+{
+	uint64_t	n = 0;
+
+	for (int i = 0; i < test->nargs; i++)
+		n += count_strings(test->args[i]);
+	if (gpucol_array_test_reads_items(test) && test->cls == GPUCOL_CLASS_S)
+		n += (uint64_t) test->n + 1;
+	return n;
+}
+
+uint64_t
+gpucol_cpu_arrays_strings(const GpucolRun *run, const GpucolCpuHostTest *test)
+{
+	return count_strings(get_test(run, test));
+}
+
 /* Add an interval of codes behind all others. */
 static void
 add_interval(Leaf *leaf, uint64_t lo, uint64_t hi)
@@ -123,9 +143,9 @@ add_numbers(const GpucolChunkDesc *desc, Leaf *leaf, int64_t least, int64_t most
 	return true;
 }
 
-/* The code of a text. */
+/* Find an entry of a dictionary that was read. */
 static bool
-add_text(const GpucolCpuColumn *column, Leaf *leaf, GpucolBytes text)
+find_entry(const GpucolCpuColumn *column, GpucolBytes text, uint32_t *code)
 {
 	const GpucolBytes *entries = column->decoder.entries;
 	uint32_t	lo = 0;
@@ -140,10 +160,24 @@ add_text(const GpucolCpuColumn *column, Leaf *leaf, GpucolBytes text)
 		else
 			end = at;
 	}
-	if (lo == column->desc->ndict || gpucol_bytes_compare(&entries[lo], &text) != 0)
-		return false;
-	add_interval(leaf, lo, lo);
-	return true;
+	*code = lo;
+	return lo < column->desc->ndict && gpucol_bytes_compare(&entries[lo], &text) == 0;
+}
+
+/* The code of a text; *found: there is one. */
+static GpucolStatus
+add_text(GpucolRun *run, const GpucolCpuColumn *column, Leaf *leaf, GpucolBytes text, bool *found)
+{
+	GpucolStatus status = GPUCOL_OK;
+	uint32_t	code;
+
+	if (column->unread)
+		status = gpucol_cpu_cuts_find_entry(run, column, text, &code, found);
+	else
+		*found = find_entry(column, text, &code);
+	if (status == GPUCOL_OK && *found)
+		add_interval(leaf, code, code);
+	return status;
 }
 
 /* A byte for each code: is it in an interval? */
@@ -163,6 +197,8 @@ open_leaf(GpucolRun *run, const GpucolCpuColumn *column, const GpucolArrayTest *
 	bool		set = test->kind >= GPUCOL_ARRAY_TEST_CONTAINS && test->kind <= GPUCOL_ARRAY_TEST_OVERLAPS;
 	size_t		room = set ? (size_t) test->n + 1 : 1;
 	const GpucolArrayComparison *c = &test->comparison;
+	GpucolStatus status = GPUCOL_OK;
+	bool		found;
 
 	leaf->test = test;
 	if (!gpucol_array_test_reads_items(test) || test->unknown)
@@ -173,12 +209,19 @@ open_leaf(GpucolRun *run, const GpucolCpuColumn *column, const GpucolArrayTest *
 	if (leaf->lo == NULL || leaf->hi == NULL)
 		return GPUCOL_OUT_OF_MEMORY;
 	if (!set && test->cls == GPUCOL_CLASS_S)
-		(void) add_text(column, leaf, c->equal);
+		status = add_text(run, column, leaf, c->equal, &found);
 	else if (!set)
 		(void) add_numbers(column->desc, leaf, c->least, c->most);
-	for (int i = 0; i < test->n && set; i++)
-		leaf->lacks |= test->cls == GPUCOL_CLASS_S ? !add_text(column, leaf, test->strings[i]) :
-			!add_numbers(column->desc, leaf, test->numbers[i], test->numbers[i]);
+	for (int i = 0; i < test->n && set && status == GPUCOL_OK; i++)
+	{
+		if (test->cls == GPUCOL_CLASS_S)
+			status = add_text(run, column, leaf, test->strings[i], &found);
+		else
+			found = add_numbers(column->desc, leaf, test->numbers[i], test->numbers[i]);
+		leaf->lacks |= !found;
+	}
+	if (status != GPUCOL_OK)
+		return status;
 	if (leaf->n > FEW_INTERVALS && !leaf->floats && column->desc->item_width <= MAP_WIDTH &&
 		test->kind != GPUCOL_ARRAY_TEST_CONTAINS && !make_map(run, column->desc, leaf))
 		return GPUCOL_OUT_OF_MEMORY;
@@ -321,8 +364,58 @@ typedef struct Asked
 	uint32_t	nitems;
 	uint32_t	ends[N];		/* by row, from `start` */
 	uint32_t	lengths[N];
+	bool		some_null;
 	uint8_t		nulls[N];		/* array is NULL */
 } Asked;
+
+/* ---- a byte for each row, 0 or 1, eight at a time ---- */
+
+#define ONES UINT64_C(0x0101010101010101)
+
+/* A byte for each bit. */
+static void
+spread_bits(const uint32_t *bits, uint8_t *bytes)
+{
+	for (uint32_t i = 0; i < N; i += 8)
+	{
+		uint64_t	some = (bits[i / 32] >> i % 32 & 0xff) * ONES & UINT64_C(0x8040201008040201);
+
+		some = (some + UINT64_C(0x7f7f7f7f7f7f7f7f)) >> 7 & ONES;
+		memcpy(bytes + i, &some, sizeof(some));
+	}
+}
+
+/* a = a AND b */
+static void
+and_bytes(uint8_t *a, const uint8_t *b)
+{
+	for (uint32_t i = 0; i < N; i += 8)
+	{
+		uint64_t	x;
+		uint64_t	y;
+
+		memcpy(&x, a + i, sizeof(x));
+		memcpy(&y, b + i, sizeof(y));
+		x &= y;
+		memcpy(a + i, &x, sizeof(x));
+	}
+}
+
+/* a = NOT a */
+static void
+invert_bytes(uint8_t *a)
+{
+	for (uint32_t i = 0; i < N; i += 8)
+	{
+		uint64_t	x;
+
+		memcpy(&x, a + i, sizeof(x));
+		x ^= ONES;
+		memcpy(a + i, &x, sizeof(x));
+	}
+}
+
+/* ---- bits of elements, and rows that they are of ---- */
 
 /* What bits of elements are wanted. */
 typedef enum Wanted
@@ -503,14 +596,6 @@ find_rows(const Asked *asked, const Leaf *leaf, Wanted wanted, const uint8_t *op
 	return GPUCOL_OK;
 }
 
-/* verdict = `verdict` where a row is marked */
-static void
-set_marked(const uint8_t *marks, uint8_t verdict, uint8_t *verdicts)
-{
-	for (uint32_t i = 0; i < N; i++)
-		verdicts[i] = marks[i] ? verdict : verdicts[i];
-}
-
 /* ANY: is one of the elements so?  ALL: are all?  NULLs leave doubt. */
 static GpucolStatus
 ask_each(const Asked *asked, const Leaf *leaf, const uint8_t *open, uint8_t *verdicts)
@@ -519,15 +604,14 @@ ask_each(const Asked *asked, const Leaf *leaf, const uint8_t *open, uint8_t *ver
 	uint8_t		marks[N];
 	GpucolStatus status = GPUCOL_OK;
 
-	memset(verdicts, any ? NO : YES, N);
-	if ((asked->decoder->desc->flags & GPUCOL_CHUNK_ITEM_NULLS) != 0)
-	{
-		status = find_rows(asked, leaf, NULLS, open, marks);
-		set_marked(marks, UNKNOWN, verdicts);
-	}
-	if (status == GPUCOL_OK)
-		status = find_rows(asked, leaf, seeks_passing(leaf->test) ? PASSING : OTHERS, open, marks);
-	set_marked(marks, any ? YES : NO, verdicts);
+	status = find_rows(asked, leaf, seeks_passing(leaf->test) ? PASSING : OTHERS, open, verdicts);
+	if (!any)
+		invert_bytes(verdicts);
+	if (status != GPUCOL_OK || (asked->decoder->desc->flags & GPUCOL_CHUNK_ITEM_NULLS) == 0)
+		return status;
+	status = find_rows(asked, leaf, NULLS, open, marks);
+	for (uint32_t i = 0; i < N; i++)
+		verdicts[i] = marks[i] && verdicts[i] != any ? UNKNOWN : verdicts[i];
 	return status;
 }
 
@@ -546,14 +630,15 @@ ask_contains(const Asked *asked, const Leaf *leaf, const uint8_t *open, uint8_t 
 		return GPUCOL_OK;
 	one.lo = one.hi = &code;
 	one.n = 1;
-	for (uint32_t i = 0; i < N; i++)
-		verdicts[i] = test->n == 0 || (open[i] && asked->lengths[i] >= (uint32_t) test->n);
+	if (test->n > 0)
+		memcpy(verdicts, open, N);
+	for (uint32_t i = 0; i < N && test->n > 1; i++)
+		verdicts[i] &= asked->lengths[i] >= (uint32_t) test->n;
 	for (uint32_t i = 0; i < leaf->n; i++)
 		for (code = leaf->lo[i];; code++)
 		{
 			status = find_rows(asked, &one, PASSING, verdicts, marks);
-			for (uint32_t row = 0; row < N && status == GPUCOL_OK; row++)
-				verdicts[row] &= marks[row];
+			and_bytes(verdicts, marks);
 			if (status != GPUCOL_OK || memchr(verdicts, YES, N) == NULL)
 				return status;
 			if (code == leaf->hi[i])
@@ -568,8 +653,8 @@ ask_set(const Asked *asked, const Leaf *leaf, const uint8_t *open, uint8_t *verd
 	bool		overlaps = leaf->test->kind == GPUCOL_ARRAY_TEST_OVERLAPS;
 	GpucolStatus status = find_rows(asked, leaf, overlaps ? PASSING : OTHERS_OR_NULL, open, verdicts);
 
-	for (uint32_t i = 0; i < N && !overlaps; i++)
-		verdicts[i] = !verdicts[i];
+	if (!overlaps)
+		invert_bytes(verdicts);
 	return status;
 }
 
@@ -668,7 +753,8 @@ ask_leaf(const Asked *asked, const Leaf *leaf, const uint8_t *open, uint8_t *ver
 			status = ask_set(asked, leaf, open, verdicts);
 			break;
 	}
-	set_marked(asked->nulls, UNKNOWN, verdicts);
+	for (uint32_t i = 0; i < N && asked->some_null; i++)
+		verdicts[i] = asked->nulls[i] ? UNKNOWN : verdicts[i];
 	return status;
 }
 
@@ -701,14 +787,17 @@ gpucol_cpu_arrays_ask(const GpucolCpuHostTest *test, const GpucolDecoder *decode
 					  const uint32_t *which, uint8_t verdicts[N])
 {
 	const Leaf *leaf = test->arrays->leaves;
-	Asked		asked = {.decoder = decoder};
+	Asked		asked;
 	uint32_t	nulls[N / 32] = {0};
+	uint32_t	left[N / 32];
 	uint8_t		open[N];
 	uint64_t	end;
 	uint32_t	at = 0;
 	GpucolStatus status = gpucol_decode_lengths(decoder, vector, asked.lengths, &asked.start, &end);
 
-	if (status == GPUCOL_OK && (decoder->desc->flags & GPUCOL_CHUNK_HAS_NULLS) != 0)
+	asked.decoder = decoder;
+	asked.some_null = (decoder->desc->flags & GPUCOL_CHUNK_HAS_NULLS) != 0;
+	if (status == GPUCOL_OK && asked.some_null)
 		status = gpucol_decode_nulls(decoder, vector, nulls);
 	if (status == GPUCOL_OK && end - asked.start > GPUCOL_ARRAY_VECTOR_ITEMS)
 		status = GPUCOL_CORRUPT;
@@ -719,8 +808,10 @@ gpucol_cpu_arrays_ask(const GpucolCpuHostTest *test, const GpucolDecoder *decode
 	{
 		at += asked.lengths[i];
 		asked.ends[i] = at;
-		asked.nulls[i] = nulls[i / 32] >> i % 32 & 1;
-		open[i] = which[i / 32] >> i % 32 & 1 & !asked.nulls[i];
 	}
+	for (uint32_t w = 0; w < N / 32; w++)
+		left[w] = which[w] & ~nulls[w];
+	spread_bits(nulls, asked.nulls);
+	spread_bits(left, open);
 	return ask_tree(&asked, test->arrays->test, &leaf, open, verdicts);
 }

@@ -13,6 +13,9 @@
 /* Do sizes and elements of arrays decide a host predicate, wherever a chunk has them apart? */
 extern bool gpucol_cpu_arrays_decide(const GpucolRun *run, const GpucolCpuHostTest *test);
 
+/* How many strings does one that they decide look for? */
+extern uint64_t gpucol_cpu_arrays_strings(const GpucolRun *run, const GpucolCpuHostTest *test);
+
 /*
  * For the segment at hand, whose dictionaries are read: make test->arrays, or leave it NULL where
  * the chunk's elements do not decide; forget it.

@@ -15,13 +15,17 @@
  * Of numerics that are packed as mantissas the words ascend with the values: then a cut is
  * computed, and codes decide (numeric_cut).
  *
+ * So are the codes of a few elements that are sought in arrays of texts (arrays.h).
+ *
  * A probe reads two offsets and as many bytes as the cut has, and checks that they lie
  * within their stream.  That entries ascend is not checked then, as it is where a whole
  * dictionary is loaded: wrong bytes give other codes, as wrong codes would.
  *
  *-------------------------------------------------------------------------
  */
+#include "engine/cpu/arrays.h"
 #include "engine/cpu/host.h"
+#include "engine/cpu/items.h"
 #include "kernel/bitpack.h"
 #include "kernel/numeric_code.h"
 
@@ -106,6 +110,44 @@ find_cut(Search *search, const GpucolCut *cut, bool near, uint32_t *code)
 	}
 	*code = low;
 	return GPUCOL_OK;
+}
+
+GpucolStatus
+gpucol_cpu_cuts_find_entry(GpucolRun *run, const GpucolCpuColumn *column, GpucolBytes value, uint32_t *code,
+						   bool *found)
+{
+	Search		search = {run, column, gpucol_cpu_alloc(run, value.len + 1)};
+	GpucolCut	before = {value, GPUCOL_CUT_BEFORE};
+	GpucolCut	behind = {value, GPUCOL_CUT_BEHIND};
+	GpucolStatus status = GPUCOL_OUT_OF_MEMORY;
+
+	*code = 0;
+	*found = false;
+	if (search.bytes != NULL)
+		status = find_cut(&search, &before, false, code);
+	if (status == GPUCOL_OK && *code < column->desc->ndict)
+		status = lies_before(&search, *code, &behind, found);
+	gpucol_cpu_free(run, search.bytes);
+	return status;
+}
+
+/* Is a column's dictionary that of its arrays' elements, of which a few are looked for, and nothing else is wanted? */
+static bool
+seeks_items(const GpucolRun *run, const GpucolCpuColumn *column)
+{
+	uint64_t	sought = 0;
+
+	if (column->desc->coding != GPUCOL_CODING_ARRAY || !column->used ||
+		(column->loaded && !gpucol_cpu_column_has_sizes(column)))
+		return false;
+	for (int h = 0; h < run->digest.nhosts; h++)
+		if (run->digest.hosts[h].column == column->slot)
+		{
+			if (!gpucol_cpu_arrays_decide(run, &run->digest.hosts[h]))
+				return false;
+			sought += gpucol_cpu_arrays_strings(run, &run->digest.hosts[h]);
+		}
+	return sought * ENTRIES_A_CUT < column->desc->ndict;
 }
 
 /* One more code at which the predicate turns: two at one code undo each other. */
@@ -269,9 +311,8 @@ gpucol_cpu_cuts_open(GpucolRun *run)
 	{
 		GpucolCpuColumn *column = &run->input.cols[c];
 
-		column->unread = column->used && !column->loaded &&
-			column->desc->kind == GPUCOL_KIND_BYTES &&
-			column->desc->coding == GPUCOL_CODING_DICT;
+		column->unread = column->used && column->desc->kind == GPUCOL_KIND_BYTES &&
+			((!column->loaded && column->desc->coding == GPUCOL_CODING_DICT) || seeks_items(run, column));
 	}
 	for (int h = 0; h < run->digest.nhosts; h++)
 	{
@@ -288,7 +329,7 @@ gpucol_cpu_cuts_open(GpucolRun *run)
 			if (status != GPUCOL_OK)
 				return status;
 		}
-		else
+		else if (!seeks_items(run, &run->input.cols[test->column]))
 			run->input.cols[test->column].unread = false;
 	}
 	return GPUCOL_OK;

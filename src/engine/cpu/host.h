@@ -42,6 +42,10 @@ extern void gpucol_cpu_host_forget(GpucolRun *run, GpucolCpuHostTest *test);
  */
 extern GpucolStatus gpucol_cpu_cuts_open(GpucolRun *run);
 
+/* The code of an entry in a dictionary that is not read, if it is there; else where it would be. */
+extern GpucolStatus gpucol_cpu_cuts_find_entry(GpucolRun *run, const GpucolCpuColumn *column, GpucolBytes value,
+											   uint32_t *code, bool *found);
+
 /* Does such a predicate exclude the segment? */
 extern bool gpucol_cpu_cuts_exclude(const GpucolRun *run);
 
