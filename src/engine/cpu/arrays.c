@@ -462,8 +462,8 @@ look_up_codes(const Leaf *leaf, int width, const char *words, uint32_t *bits)
 	}
 }
 
-/* The same by a search for each. */
-static void
+/* The same by a search for each; apart, as its array is large. */
+static __attribute__((noinline)) void
 search_codes(const Leaf *leaf, const GpucolChunkDesc *desc, const char *words, uint32_t *bits)
 {
 	uint64_t	codes[N];
