@@ -87,6 +87,8 @@ gpucol_explain_window(GpucolWindowState *state, List *ancestors, ExplainState *e
 	ExplainPropertyUInteger("Rows Taken", NULL, state->rows.taken, es);
 	if (state->few.dropped > 0)
 		ExplainPropertyUInteger("Rows Dropped", NULL, state->few.dropped, es);
+	if (state->few.passed_over > 0)
+		ExplainPropertyUInteger("Rows Passed Over", NULL, state->few.passed_over, es);
 	ExplainPropertyUInteger("Partitions", NULL, partitions, es);
 	if (nparts > 1)
 		ExplainPropertyInteger("Parts", NULL, nparts, es);

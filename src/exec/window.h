@@ -30,6 +30,11 @@ typedef struct GpucolWindowClauseState
 	uint64		partitions;		/* found */
 } GpucolWindowClauseState;
 
+/* Rows of the child that are taken at once, at most. */
+#define GPUCOL_WINDOW_TAKEN	1024
+
+typedef struct GpucolWindowScreen GpucolWindowScreen;
+
 /* Few rows of each partition matter. */
 typedef struct GpucolWindowFew
 {
@@ -40,6 +45,8 @@ typedef struct GpucolWindowFew
 	int64		limit;			/* rows whose number is greater need not be kept */
 	uint32		next;			/* drop some when there are so many */
 	uint64		dropped;
+	GpucolWindowScreen *screen; /* in the rows' memory; NULL: all rows are taken */
+	uint64		passed_over;	/* of those that were dropped: by screens */
 } GpucolWindowFew;
 
 typedef struct GpucolWindowState
@@ -103,6 +110,17 @@ extern bool gpucol_window_run_order(GpucolWindowState *state, GpucolWindowClause
  */
 extern void gpucol_window_few_start(GpucolWindowState *state);
 extern bool gpucol_window_few_drop(GpucolWindowState *state);
+
+/*
+ * window_screen.c: a screen by the last rows, of these numbers, of the partitions of which as many rows are kept as
+ * matter (NULL where there can be none; do peers of a row matter?); which of n rows of columns get through; does it
+ * pay?
+ */
+extern GpucolWindowScreen *gpucol_window_screen_make(GpucolWindowState *state, const uint32 *last, uint32 n,
+													 bool peers);
+extern uint32 gpucol_window_screen_pass(GpucolWindowScreen *screen, Datum *const *values, bool *const *isnull,
+										uint32 n, uint16 *passed);
+extern bool gpucol_window_screen_pays(const GpucolWindowScreen *screen);
 
 /* The most partitions that a clause has found among the rows in memory. */
 extern uint64 gpucol_window_partitions(const GpucolWindowState *state);

@@ -48,9 +48,8 @@
 
 #define FIRST_ENTRIES	512
 
-/* Which of a type's two own orders is it: 1 ascending, -1 descending, 0 another? */
-static int
-own_order(Oid type, Oid sortop)
+int
+gpucol_window_own_order(Oid type, Oid sortop)
 {
 	TypeCacheEntry *entry = lookup_type_cache(type, TYPECACHE_LT_OPR | TYPECACHE_GT_OPR);
 
@@ -77,18 +76,17 @@ float_code(float8 value)
 #define FILL(code) \
 	do \
 	{ \
-		for (uint32 i = 0; i < rows->nrows; i++) \
+		for (uint32 i = 0; i < n; i++) \
 		{ \
-			Datum		value = in->values[i]; \
-			c->codes[i] = in->isnull[i] ? 0 : (code); \
+			Datum		value = values[i]; \
+			codes[i] = isnull[i] ? 0 : (code); \
 		} \
 	} while (0)
 
-/* Codes of types that are integers or floats; false for all others. */
-static bool
-plain_codes(GpucolWindowRows *rows, const GpucolWindowInput *in, GpucolWindowCodes *c)
+bool
+gpucol_window_plain_codes(Oid type, const Datum *values, const bool *isnull, uint32 n, uint64 *codes)
 {
-	switch (in->type)
+	switch (type)
 	{
 		case BOOLOID:
 			FILL(DatumGetBool(value));
@@ -146,25 +144,33 @@ gpucol_window_greatest_scale(const GpucolWindowRows *rows, const GpucolWindowInp
 	return greatest;
 }
 
-/* The same of numerics that fit 64 bits at one scale. */
+bool
+gpucol_window_numeric_code(Datum value, int scale, uint64 *code)
+{
+	GpucolTypeMap map = {.type_oid = NUMERICOID,.kind = GPUCOL_KIND_DECIMAL,.scale = (int8) scale};
+	int64		mantissa;
+
+	if (!gpucol_typemap_to_int64(&map, value, &mantissa))
+		return false;
+	*code = SIGNED_CODE(mantissa);
+	return true;
+}
+
+/* The codes of numerics that fit 64 bits at one scale. */
 static bool
 numeric_codes(GpucolWindowRows *rows, const GpucolWindowInput *in, GpucolWindowCodes *c)
 {
-	GpucolTypeMap map = {.type_oid = NUMERICOID,.kind = GPUCOL_KIND_DECIMAL};
 	int			scale;
 	bool		varies;
 
 	scale = gpucol_window_greatest_scale(rows, in, &varies);
 	if (scale < 0)
 		return false;
-	map.scale = (int8) scale;
 	for (uint32 i = 0; i < rows->nrows; i++)
 	{
-		int64		mantissa = 0;
-
-		if (!in->isnull[i] && !gpucol_typemap_to_int64(&map, in->values[i], &mantissa))
+		c->codes[i] = 0;
+		if (!in->isnull[i] && !gpucol_window_numeric_code(in->values[i], scale, &c->codes[i]))
 			return false;
-		c->codes[i] = SIGNED_CODE(mantissa);
 	}
 	return true;
 }
@@ -410,9 +416,8 @@ rank_compared(Distinct *d, GpucolWindowCodes *c)
 	MemoryContextDelete(sorting);
 }
 
-/* Is a type's own order that of its bytes? */
-static bool
-orders_by_bytes(Oid type, Oid collation)
+bool
+gpucol_window_orders_by_bytes(Oid type, Oid collation)
 {
 	return type == BYTEAOID ||
 		((type == TEXTOID || type == VARCHAROID) && gpucol_collation_is_bytewise(collation));
@@ -514,20 +519,20 @@ bool
 gpucol_window_codes_make(GpucolWindowRows *rows, GpucolWindowCodes *codes)
 {
 	GpucolWindowInput *in = &rows->inputs[codes->input];
-	int			own = own_order(in->type, codes->sortop);
+	int			own = gpucol_window_own_order(in->type, codes->sortop);
 	bool		by_bytes;
 
 	if (!gpucol_window_rows_fit(rows, rows->nrows * sizeof(uint64)))
 		return false;
 	CHECK_FOR_INTERRUPTS();
 	codes->codes = gpucol_window_rows_alloc(rows, rows->nrows * sizeof(uint64));
-	if (own != 0 && (plain_codes(rows, in, codes) ||
+	if (own != 0 && (gpucol_window_plain_codes(in->type, in->values, in->isnull, rows->nrows, codes->codes) ||
 					 (in->type == NUMERICOID && numeric_codes(rows, in, codes))))
 	{
 		normalize(rows, in, codes, own < 0);
 		return true;
 	}
-	by_bytes = own != 0 && orders_by_bytes(in->type, codes->collation);
+	by_bytes = own != 0 && gpucol_window_orders_by_bytes(in->type, codes->collation);
 	if (!distinct_codes(rows, in, codes, by_bytes))
 		return false;
 	normalize(rows, in, codes, by_bytes && own < 0);

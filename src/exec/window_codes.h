@@ -39,6 +39,21 @@ gpucol_window_scale(Datum value)
 extern int	gpucol_window_greatest_scale(const GpucolWindowRows *rows, const GpucolWindowInput *in,
 										 bool *varies);
 
+/* Which of a type's two own orders is it: 1 ascending, -1 descending, 0 another? */
+extern int	gpucol_window_own_order(Oid type, Oid sortop);
+
+/* Is a type's own order that of its bytes? */
+extern bool gpucol_window_orders_by_bytes(Oid type, Oid collation);
+
+/*
+ * The codes of n values of a type that is an integer or a float, in its ascending order, 0 where there is none;
+ * false for all other types.
+ */
+extern bool gpucol_window_plain_codes(Oid type, const Datum *values, const bool *isnull, uint32 n, uint64 *codes);
+
+/* The code of a numeric among those at a scale; false where it is none of these in 64 bits. */
+extern bool gpucol_window_numeric_code(Datum value, int scale, uint64 *code);
+
 /* Make the codes of an input; false where memory does not suffice. */
 extern bool gpucol_window_codes_make(GpucolWindowRows *rows, GpucolWindowCodes *codes);
 

@@ -7,7 +7,8 @@
  * Whenever there are twice as many rows as were left the last time, and enough for the
  * effort, they are sorted, and those behind the first n of their partition are dropped;
  * so memory is what the result needs, not what the input has.  Peers of a row that is
- * kept are kept: their number decides ranks and frames.
+ * kept are kept: their number decides ranks and frames.  Later rows are held against the
+ * last ones that were left (window_screen.c).
  *
  *-------------------------------------------------------------------------
  */
@@ -34,7 +35,8 @@ gpucol_window_few_start(GpucolWindowState *state)
 	bool		isnull;
 
 	few->next = PG_UINT32_MAX;
-	few->dropped = 0;
+	few->dropped = few->passed_over = 0;
+	few->screen = NULL;
 	if (!few->wanted)
 		return;
 	bound = ExecEvalExprSwitchContext(few->bound, state->css.ss.ps.ps_ExprContext, &isnull);
@@ -70,31 +72,47 @@ peers_matter(const GpucolWindowState *state)
 	return false;
 }
 
-/* Mark the rows that matter. */
+/*
+ * Mark the rows that matter; `last` gets the last ones of partitions of which as many matter as can, *nlast their
+ * number.
+ */
 static uint32
-mark_kept(const GpucolWindowState *state, const uint8 *begins, bool *kept)
+mark_kept(const GpucolWindowState *state, bool peers, const uint8 *begins, bool *kept, uint32 *last, uint32 *nlast)
 {
-	bool		peers = peers_matter(state);
 	uint32		place = 0;
 	uint32		group = 0;
 	uint32		group_start = 0;
 	uint32		nkept = 0;
+	bool		dense = state->few.kind == GPUCOL_WINDOW_DENSE_RANK;
+	bool		full = false;
 
+	*nlast = 0;
 	for (uint32 i = 0; i < state->rows.nrows; i++)
 	{
 		int64		number;
 
 		if ((begins[i] & GPUCOL_WINDOW_PARTITION) != 0)
+		{
 			place = group = group_start = 0;
+			full = false;
+		}
 		else if ((begins[i] & GPUCOL_WINDOW_PEERS) != 0 && state->clauses[0].frames.ordered)
 		{
 			group++;
 			group_start = place;
 		}
-		number = state->few.kind == GPUCOL_WINDOW_DENSE_RANK ? group : peers ? group_start : place;
+		number = dense ? group : peers ? group_start : place;
 		kept[state->order.items[i].row] = number < state->few.limit;
-		nkept += number < state->few.limit;
 		place++;
+		if (number >= state->few.limit)
+			continue;
+		nkept++;
+		if ((dense ? group + 1 : place) >= state->few.limit)
+		{
+			*nlast += !full;
+			full = true;
+			last[*nlast - 1] = state->order.items[i].row;
+		}
 	}
 	return nkept;
 }
@@ -115,25 +133,55 @@ list_kept(const bool *marked, uint32 nrows, uint32 nkept)
 	return kept;
 }
 
+/* The numbers that rows have among those that are kept. */
+static void
+number_kept(const uint32 *kept, uint32 nkept, uint32 *rows, uint32 n)
+{
+	for (uint32 i = 0; i < n; i++)
+	{
+		uint32		low = 0;
+		uint32		high = nkept - 1;
+
+		while (low < high)
+		{
+			uint32		middle = low + (high - low) / 2;
+
+			if (kept[middle] < rows[i])
+				low = middle + 1;
+			else
+				high = middle;
+		}
+		rows[i] = low;
+	}
+}
+
 bool
 gpucol_window_few_drop(GpucolWindowState *state)
 {
+	bool		peers = peers_matter(state);
 	GpucolWindowClauseState *clause = &state->clauses[0];
 	uint32		nrows = state->rows.nrows;
 	uint8	   *begins;
 	bool	   *marked;
 	uint32	   *kept;
 	uint32		nkept;
+	uint32	   *last;
+	uint32		nlast;
 
 	gpucol_window_run_begin(state);
-	if (!gpucol_window_run_order(state, clause) || !gpucol_window_rows_fit(&state->rows, 2 * nrows))
+	if (!gpucol_window_run_order(state, clause) ||
+		!gpucol_window_rows_fit(&state->rows, (2 + sizeof(uint32)) * (Size) nrows))
 		return false;
 	begins = gpucol_window_rows_alloc(&state->rows, nrows);
 	marked = gpucol_window_rows_alloc(&state->rows, nrows);
 	gpucol_window_order_mark(&state->rows, &state->order, clause->npartition, clause->nkeys, begins);
-	nkept = mark_kept(state, begins, marked);
+	last = MemoryContextAllocHuge(CurrentMemoryContext, nrows * sizeof(uint32));
+	nkept = mark_kept(state, peers, begins, marked, last, &nlast);
 	kept = list_kept(marked, nrows, nkept);
+	number_kept(kept, nkept, last, nlast);
 	gpucol_window_rows_keep(&state->rows, kept, nkept);
+	state->few.screen = gpucol_window_screen_make(state, last, nlast, peers);
+	pfree(last);
 	pfree(kept);
 	memset(&state->order, 0, sizeof(state->order));
 	state->few.dropped += nrows - nkept;

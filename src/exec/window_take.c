@@ -21,9 +21,6 @@
 #include "exec/window.h"
 #include "exec/window_agg.h"
 
-/* Rows that are taken at once. */
-#define TAKEN_ROWS	1024
-
 /* Rows that are put into files at once. */
 #define STAGED_ROWS	8192
 
@@ -36,6 +33,8 @@ typedef struct Taken
 	bool	   *used;
 	Datum	  **values;
 	bool	  **isnull;
+	Datum	  **left;			/* what a screen leaves of them */
+	bool	  **left_null;
 	TupleTableSlot *slot;		/* for expressions */
 } Taken;
 
@@ -67,8 +66,15 @@ init_taken(Taken *taken, GpucolWindowState *state)
 	taken->used = palloc0((taken->ncolumns + 1) * sizeof(bool));
 	taken->values = palloc0((taken->ncolumns + 1) * sizeof(Datum *));
 	taken->isnull = palloc0((taken->ncolumns + 1) * sizeof(bool *));
+	taken->left = palloc0((taken->ncolumns + 1) * sizeof(Datum *));
+	taken->left_null = palloc0((taken->ncolumns + 1) * sizeof(bool *));
 	taken->slot = MakeSingleTupleTableSlot(ExecGetResultType(taken->child), &TTSOpsVirtual);
 	find_used(taken);
+	for (int c = 0; c < taken->ncolumns && state->few.next < PG_UINT32_MAX; c++)
+	{
+		taken->left[c] = palloc(taken->used[c] ? GPUCOL_WINDOW_TAKEN * sizeof(Datum) : 1);
+		taken->left_null[c] = palloc(taken->used[c] ? GPUCOL_WINDOW_TAKEN * sizeof(bool) : 1);
+	}
 }
 
 /*
@@ -96,12 +102,66 @@ add(const Taken *taken, TupleTableSlot *slot, uint32 n)
 										  econtext);
 }
 
+/* Have columns of one row, a slot's. */
+static void
+show_slot(Taken *taken, TupleTableSlot *slot)
+{
+	slot_getallattrs(slot);
+	for (int c = 0; c < taken->ncolumns; c++)
+	{
+		if (!taken->used[c])
+			continue;
+		taken->values[c] = &slot->tts_values[c];
+		taken->isnull[c] = &slot->tts_isnull[c];
+	}
+}
+
+/* Leave of n rows of columns, or of a slot, those that a screen lets through; their number. */
+static uint32
+screen_rows(Taken *taken, TupleTableSlot *slot, uint32 n)
+{
+	GpucolWindowFew *few = &taken->state->few;
+	uint16		passed[GPUCOL_WINDOW_TAKEN];
+	uint32		npassed;
+
+	if (slot != NULL)
+		show_slot(taken, slot);
+	npassed = gpucol_window_screen_pass(few->screen, taken->values, taken->isnull, n, passed);
+	for (int c = 0; c < taken->ncolumns && npassed < n; c++)
+	{
+		if (!taken->used[c])
+			continue;
+		for (uint32 i = 0; i < npassed; i++)
+		{
+			taken->left[c][i] = taken->values[c][passed[i]];
+			taken->left_null[c][i] = taken->isnull[c][passed[i]];
+		}
+		taken->values[c] = taken->left[c];
+		taken->isnull[c] = taken->left_null[c];
+	}
+	few->passed_over += n - npassed;
+	few->dropped += n - npassed;
+	if (!gpucol_window_screen_pays(few->screen))
+		few->screen = NULL;
+	return npassed;
+}
+
 /* Take a row, or n of the columns where there is no slot; false where they do not fit in memory, nor in parts. */
 static bool
-take(const Taken *taken, TupleTableSlot *slot, uint32 n)
+take(Taken *taken, TupleTableSlot *slot, uint32 n)
 {
-	uint64		before = taken->state->rows.taken;
+	uint64		before;
 
+	if (taken->state->parts == NULL && taken->state->few.screen != NULL)
+	{
+		uint32		came = n;
+
+		n = screen_rows(taken, slot, n);
+		taken->state->rows.taken += came - n;
+		if (n == 0)
+			return true;
+	}
+	before = taken->state->rows.taken;
 	if (add(taken, slot, n) && settle(taken->state))
 		return true;
 	/* those that were added are rows like the others */
@@ -167,7 +227,7 @@ take_scan(Taken *taken, const int *outputs)
 
 	while (fetch_batch(scan))
 	{
-		for (int64 from = 0; from < scan->nrows; from += TAKEN_ROWS)
+		for (int64 from = 0; from < scan->nrows; from += GPUCOL_WINDOW_TAKEN)
 		{
 			CHECK_FOR_INTERRUPTS();
 			for (int c = 0; c < taken->ncolumns; c++)
@@ -177,7 +237,7 @@ take_scan(Taken *taken, const int *outputs)
 				taken->values[c] = scan->values[outputs[c]] + from;
 				taken->isnull[c] = scan->isnull[outputs[c]] + from;
 			}
-			if (!take(taken, NULL, (uint32) Min(scan->nrows - from, TAKEN_ROWS)))
+			if (!take(taken, NULL, (uint32) Min(scan->nrows - from, GPUCOL_WINDOW_TAKEN)))
 				return false;
 		}
 	}
@@ -188,11 +248,11 @@ take_scan(Taken *taken, const int *outputs)
 
 /* Take a batch; false where memory does not suffice. */
 static bool
-take_batch(const Taken *taken, const GpucolBatch *batch, MemoryContext context)
+take_batch(Taken *taken, const GpucolBatch *batch, MemoryContext context)
 {
-	for (uint32 from = 0; from < batch->nrows; from += TAKEN_ROWS)
+	for (uint32 from = 0; from < batch->nrows; from += GPUCOL_WINDOW_TAKEN)
 	{
-		uint32		n = Min(batch->nrows - from, TAKEN_ROWS);
+		uint32		n = Min(batch->nrows - from, GPUCOL_WINDOW_TAKEN);
 		MemoryContext old;
 
 		CHECK_FOR_INTERRUPTS();
@@ -245,7 +305,7 @@ take_batches(Taken *taken)
 /* ---- tuples ---- */
 
 static bool
-take_tuples(const Taken *taken)
+take_tuples(Taken *taken)
 {
 	for (;;)
 	{
