@@ -108,15 +108,15 @@ extern Node *gpucol_subquery_join_counts(Query *query, SubLink *sublink);
 extern Node *gpucol_subquery_join_once(Query *query, SubLink *sublink);
 
 /*
- * subquery_first.c: have an entry of the range table that is a subquery behind LATERAL, of one row, the first of
- * an order, join the first rows of all keys; false if it stays, and a reason is noted.
+ * subquery_lateral.c: have an entry of the range table that is a subquery behind LATERAL, of first rows of an order, of
+ * groups or of aggregates, compute all keys at once; false if it stays, and a reason is noted.
  */
 extern bool gpucol_subquery_join_lateral(Query *query, Index rti);
 
 /* seldom.c: a subquery in an expression is executed for no row, as far as can be told. */
 extern void gpucol_seldom_mark(Query *query);
 
-/* subquery_first.c: is a table of a query read as a whole row? */
+/* ... is a table of a query read as a whole row? */
 extern bool gpucol_subquery_has_whole_row(Query *query, Index rti);
 
 /*

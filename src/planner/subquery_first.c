@@ -7,7 +7,7 @@
  *
  *		SELECT k, e, s FROM (SELECT k, e, s, row_number() OVER (PARTITION BY k ORDER BY s) n FROM b) WHERE n = 1
  *
- * and so is such a query behind LATERAL, of any number of rows, whose other columns stay where they are.
+ * and so is such a query behind LATERAL, of any number of rows (subquery_lateral.c).
  *
  * Conditions may compare the first order column with something outer ("as of": AND b.s <= a.s ORDER BY
  * s DESC LIMIT 1).  In the order of a key's rows each is false up to some row and true from there on,
@@ -144,9 +144,8 @@ find_sorted(const TargetEntry *tle, List *sort)
 	return tle->ressortgroupref == 0 ? NULL : get_sortgroupref_clause(tle->ressortgroupref, sort);
 }
 
-/* Have the subquery give the first row of each key. */
-static void
-take_first(GpucolGroupedJoin *join)
+void
+gpucol_first_take(GpucolGroupedJoin *join)
 {
 	Query	   *inner = join->inner;
 	List	   *sort = list_copy(join->groups);
@@ -178,7 +177,7 @@ gpucol_first_value(GpucolGroupedJoin *join, Node *value)
 {
 	Node	   *column = (Node *) gpucol_grouped_var(join, gpucol_grouped_column(join, (Expr *) value, "value"), true);
 
-	take_first(join);
+	gpucol_first_take(join);
 	return column;
 }
 
@@ -219,149 +218,4 @@ gpucol_first_finish(GpucolGroupedJoin *join, int64 rows)
 	join->conditions = lappend(join->conditions,
 							   make_orclause(list_make2(none, make_notclause(compare_column(join, before)))));
 	join->columns = join->inner->targetList;
-}
-
-/* ---- LATERAL ---- */
-
-/* Is a table of a query read as a whole row? */
-static bool
-has_whole_row(Node *node, Index *rti)
-{
-	if (node == NULL)
-		return false;
-	if (IsA(node, Var))
-		return ((Var *) node)->varno == (int) *rti && ((Var *) node)->varattno <= 0;
-	if (IsA(node, Query))
-		return query_tree_walker((Query *) node, has_whole_row, rti, 0);
-	return expression_tree_walker(node, has_whole_row, rti);
-}
-
-/* All tables and joins of a part of a FROM clause. */
-static Bitmapset *
-all_tables(Node *node)
-{
-	Bitmapset  *result = NULL;
-	ListCell   *lc;
-
-	check_stack_depth();
-	if (IsA(node, RangeTblRef))
-		return bms_make_singleton(((RangeTblRef *) node)->rtindex);
-	if (IsA(node, JoinExpr))
-	{
-		JoinExpr   *join = (JoinExpr *) node;
-
-		result = bms_union(all_tables(join->larg), all_tables(join->rarg));
-		return join->rtindex == 0 ? result : bms_add_member(result, join->rtindex);
-	}
-	foreach(lc, castNode(FromExpr, node)->fromlist)
-		result = bms_union(result, all_tables(lfirst(lc)));
-	return result;
-}
-
-/*
- * The conditions of the join whose right side a table is, or of WHERE; NULL: neither.  They may
- * refer to *tables beside it.
- */
-static Node **
-find_conditions(Node *node, Index rti, Bitmapset **tables)
-{
-	Node	  **found = NULL;
-	ListCell   *lc;
-
-	check_stack_depth();
-	if (IsA(node, JoinExpr))
-	{
-		JoinExpr   *join = (JoinExpr *) node;
-
-		if (IsA(join->rarg, RangeTblRef) && ((RangeTblRef *) join->rarg)->rtindex == (int) rti)
-		{
-			*tables = all_tables(join->larg);
-			return join->jointype == JOIN_INNER || join->jointype == JOIN_LEFT ? &join->quals : NULL;
-		}
-		found = find_conditions(join->larg, rti, tables);
-		return found != NULL ? found : find_conditions(join->rarg, rti, tables);
-	}
-	if (!IsA(node, FromExpr))
-		return NULL;
-	foreach(lc, ((FromExpr *) node)->fromlist)
-	{
-		if (IsA(lfirst(lc), RangeTblRef) && lfirst_node(RangeTblRef, lc)->rtindex == (int) rti)
-		{
-			*tables = all_tables(node);
-			return &((FromExpr *) node)->quals;
-		}
-		if ((found = find_conditions(lfirst(lc), rti, tables)) != NULL)
-			return found;
-	}
-	return NULL;
-}
-
-/* Build the subquery of first rows, whose columns stay in front; false with a reason. */
-static bool
-prepare_lateral(GpucolGroupedJoin *join, Bitmapset *tables)
-{
-	ListCell   *lc;
-
-	foreach(lc, join->inner->targetList)
-	{
-		TargetEntry *tle = copyObject(lfirst_node(TargetEntry, lc));
-
-		tle->ressortgroupref = 0;
-		if (!tle->resjunk)
-			join->columns = lappend(join->columns, tle);
-	}
-	if (join->reason != NULL || !gpucol_grouped_conditions(join))
-		return false;
-	if (join->ordered != NIL && gpucol_first_rows(join->inner) > 1)
-		join->reason = "several rows are found by an order";
-	if (gpucol_first_rows(join->inner) > 1 && !gpucol_subquery_may_number())
-		join->reason = "the user may not number rows";
-	tables = bms_add_member(tables, join->rti);
-	if (!bms_is_subset(pull_varnos(NULL, (Node *) join->conditions), tables))
-		join->reason = "it refers to tables on no side of its join";
-	take_first(join);
-	return gpucol_grouped_is_separate(join);
-}
-
-bool
-gpucol_subquery_has_whole_row(Query *query, Index rti)
-{
-	return query_tree_walker(query, has_whole_row, &rti, QTW_IGNORE_RT_SUBQUERIES);
-}
-
-bool
-gpucol_subquery_join_lateral(Query *query, Index rti)
-{
-	RangeTblEntry *rte = rt_fetch(rti, query->rtable);
-	GpucolGroupedJoin join = {.outer = query,.rti = rti};
-	Bitmapset  *tables = NULL;
-	Node	  **conditions = find_conditions((Node *) query->jointree, rti, &tables);
-	GpucolReferences found = gpucol_subquery_references((Node *) rte->subquery);
-	int64		rows = gpucol_first_rows(rte->subquery);
-
-	if (gpucol_nearest_is(rte->subquery))
-		return gpucol_nearest_lateral(query, rti);
-	join.relid = gpucol_subquery_table(rte->subquery);
-	if (!OidIsValid(join.relid) || !found.own || rows == 0)
-		return false;
-	join.reason = gpucol_grouped_decline(rte->subquery, rows);
-	if (join.reason == NULL && (found.outer || found.farther))
-		join.reason = "it is correlated with more than the query around it";
-	if (join.reason == NULL && (conditions == NULL || rte->security_barrier ||
-								gpucol_subquery_has_whole_row(query, rti)))
-		join.reason = "it is read as whole rows, or is no right side of a join";
-	join.inner = copyObject(rte->subquery);
-	if (!prepare_lateral(&join, tables))
-	{
-		gpucol_reason_add(join.relid, "LATERAL", "%s", join.reason);
-		return false;
-	}
-	gpucol_first_finish(&join, rows);
-	for (int i = list_length(rte->eref->colnames); i < list_length(join.columns); i++)
-		rte->eref->colnames = lappend(rte->eref->colnames,
-									  makeString(list_nth_node(TargetEntry, join.columns, i)->resname));
-	rte->subquery = join.inner;
-	rte->lateral = false;
-	*conditions = make_and_qual(*conditions, (Node *) make_ands_explicit(join.conditions));
-	return true;
 }

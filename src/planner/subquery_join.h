@@ -56,6 +56,15 @@ extern void gpucol_grouped_add_join(GpucolGroupedJoin *join);
 /* Why a subquery of this form stays, or NULL; as first rows it may give `most`. */
 extern const char *gpucol_grouped_decline(Query *query, int64 most);
 
+/* ... of any form that becomes a join. */
+extern const char *gpucol_grouped_decline_any(Query *query);
+
+/*
+ * A value of the subquery, which has aggregates and no GROUP BY, over the columns of the join; `sublink` is what it is
+ * executed by where floats are too large.
+ */
+extern Node *gpucol_grouped_value(GpucolGroupedJoin *join, const SubLink *sublink, Node *value);
+
 /* Of how many first rows of an order a query is; 0: it is none. */
 extern int64 gpucol_first_rows(const Query *query);
 
@@ -68,7 +77,10 @@ extern int64 gpucol_first_range(const Query *query, int64 *skipped);
  */
 extern bool gpucol_first_take_ordered(GpucolGroupedJoin *join, OpExpr *op, List **rest);
 
-/* Have the subquery give the first row of each key; the value, which is NULL where there is no row. */
+/* Have the subquery give the first row of each key. */
+extern void gpucol_first_take(GpucolGroupedJoin *join);
+
+/* ... and a value of it; the value, which is NULL where there is no row. */
 extern Node *gpucol_first_value(GpucolGroupedJoin *join, Node *value);
 
 /* ... by window functions, when all else is done. */

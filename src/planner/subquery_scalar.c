@@ -109,11 +109,14 @@ static void
 group_by(GpucolGroupedJoin *join, TargetEntry *tle, Oid equal, Oid less)
 {
 	SortGroupClause *clause;
+	ListCell   *lc;
 
 	if (tle->ressortgroupref != 0)
 		return;
 	clause = makeNode(SortGroupClause);
-	clause->tleSortGroupRef = tle->ressortgroupref = list_length(join->groups) + 1;
+	foreach(lc, join->columns)
+		clause->tleSortGroupRef = Max(clause->tleSortGroupRef, lfirst_node(TargetEntry, lc)->ressortgroupref);
+	tle->ressortgroupref = ++clause->tleSortGroupRef;
 	clause->eqop = equal;
 	clause->sortop = less;
 	clause->hashable = op_hashjoinable(equal, exprType((Node *) tle->expr));
@@ -393,6 +396,19 @@ join_whole_value(GpucolGroupedJoin *join, Node *value)
 	return joined;
 }
 
+Node *
+gpucol_grouped_value(GpucolGroupedJoin *join, const SubLink *sublink, Node *value)
+{
+	List	   *before = join->beyond;
+
+	join->beyond = NIL;
+	value = join_whole_value(join, value);
+	if (join->beyond != NIL)
+		value = join_beyond(join, sublink, value);
+	join->beyond = before;
+	return value;
+}
+
 /* Let the subquery's rows be joined as they are. */
 static void
 ungroup(GpucolGroupedJoin *join)
@@ -442,9 +458,8 @@ join_found(GpucolGroupedJoin *join)
 
 /* ---- the subquery ---- */
 
-/* What no subquery may have that becomes a join: the reason, or NULL. */
-static const char *
-decline_any(Query *query)
+const char *
+gpucol_grouped_decline_any(Query *query)
 {
 	if (query->rowMarks != NIL)
 		return "it locks rows";
@@ -466,7 +481,7 @@ gpucol_grouped_decline(Query *query, int64 most)
 		((query->sortClause != NIL || query->limitCount != NULL || query->limitOffset != NULL) &&
 		 (gpucol_first_rows(query) == 0 || gpucol_first_rows(query) > most)))
 		return "it has more clauses than WHERE";
-	return decline_any(query);
+	return gpucol_grouped_decline_any(query);
 }
 
 void
@@ -655,7 +670,7 @@ decline_exists(Query *query)
 	if (query->hasWindowFuncs || query->hasTargetSRFs || query->limitCount != NULL ||
 		query->limitOffset != NULL)
 		return "it has LIMIT, OFFSET, window functions or sets of rows in its list";
-	return decline_any(query);
+	return gpucol_grouped_decline_any(query);
 }
 
 Node *

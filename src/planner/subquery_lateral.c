@@ -1,0 +1,449 @@
+/*-------------------------------------------------------------------------
+ *
+ * subquery_lateral.c
+ *	  Subqueries behind LATERAL become joins.
+ *
+ * A subquery in the FROM clause that equalities correlate with tables before it,
+ *
+ *		a, LATERAL (SELECT ... FROM b WHERE b.k = a.k AND rest ...) l
+ *
+ * is executed for each of their rows.  It stays where it is, no longer LATERAL, computes all
+ * keys at once, and the equalities become conditions of its join:
+ *
+ *	  first rows		ORDER BY s LIMIT n: those of each key (subquery_first.c)
+ *	  groups			GROUP BY g, or DISTINCT: of k and g, so that none is there where
+ *						none was
+ *	  aggregates		without GROUP BY: one row, whatever it finds.  So it is joined by
+ *						LEFT JOIN, and what reads its columns reads their values over
+ *						the groups: COALESCE(count, 0) (subquery_scalar.c)
+ *
+ * The last of these must not be padded with NULLs by a join around it: its count would be
+ * NULL there.  LEFT JOIN LATERAL ... ON true never pads one.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "miscadmin.h"
+#include "nodes/makefuncs.h"
+#include "nodes/nodeFuncs.h"
+#include "optimizer/clauses.h"
+#include "optimizer/optimizer.h"
+#include "parser/parsetree.h"
+#include "rewrite/rewriteManip.h"
+
+#include "plan/make.h"
+#include "plan/reason.h"
+#include "planner/subquery.h"
+#include "planner/subquery_join.h"
+
+/* ---- where it stands ---- */
+
+/* The subquery's place: the right side of a join, or one of a list. */
+typedef struct Place
+{
+	JoinExpr   *join;
+	FromExpr   *from;
+	int			number;			/* in the list, from 0 on */
+	bool		outermost;		/* join is one of the query's own list */
+	bool		padded;			/* by a join around it */
+	Bitmapset  *tables;			/* it may refer to */
+} Place;
+
+/* Is a table of a query read as a whole row? */
+static bool
+has_whole_row(Node *node, Index *rti)
+{
+	if (node == NULL)
+		return false;
+	if (IsA(node, Var))
+		return ((Var *) node)->varno == (int) *rti && ((Var *) node)->varattno <= 0;
+	if (IsA(node, Query))
+		return query_tree_walker((Query *) node, has_whole_row, rti, 0);
+	return expression_tree_walker(node, has_whole_row, rti);
+}
+
+bool
+gpucol_subquery_has_whole_row(Query *query, Index rti)
+{
+	return query_tree_walker(query, has_whole_row, &rti, QTW_IGNORE_RT_SUBQUERIES);
+}
+
+/* All tables and joins of a part of a FROM clause. */
+static Bitmapset *
+all_tables(Node *node)
+{
+	Bitmapset  *result = NULL;
+	ListCell   *lc;
+
+	check_stack_depth();
+	if (IsA(node, RangeTblRef))
+		return bms_make_singleton(((RangeTblRef *) node)->rtindex);
+	if (IsA(node, JoinExpr))
+	{
+		JoinExpr   *join = (JoinExpr *) node;
+
+		result = bms_union(all_tables(join->larg), all_tables(join->rarg));
+		return join->rtindex == 0 ? result : bms_add_member(result, join->rtindex);
+	}
+	foreach(lc, castNode(FromExpr, node)->fromlist)
+		result = bms_union(result, all_tables(lfirst(lc)));
+	return result;
+}
+
+static bool
+is_table(const Node *node, Index rti)
+{
+	return IsA(node, RangeTblRef) && ((const RangeTblRef *) node)->rtindex == (int) rti;
+}
+
+/* Find a table where it may stand: as the right side of an inner or left join, or in a list. */
+static bool
+find_place(Node *node, Index rti, bool outermost, bool padded, Place *place)
+{
+	ListCell   *lc;
+
+	check_stack_depth();
+	if (IsA(node, JoinExpr))
+	{
+		JoinExpr   *join = (JoinExpr *) node;
+		bool		left = join->jointype == JOIN_RIGHT || join->jointype == JOIN_FULL;
+		bool		right = join->jointype == JOIN_LEFT || join->jointype == JOIN_FULL;
+
+		if (!is_table(join->rarg, rti))
+			return find_place(join->larg, rti, false, padded || left, place) ||
+				find_place(join->rarg, rti, false, padded || right, place);
+		*place = (Place) {.join = join,.outermost = outermost,.padded = padded,.tables = all_tables(join->larg)};
+		return join->jointype == JOIN_INNER || join->jointype == JOIN_LEFT;
+	}
+	if (!IsA(node, FromExpr))
+		return false;
+	foreach(lc, ((FromExpr *) node)->fromlist)
+	{
+		if (find_place(lfirst(lc), rti, outermost, padded, place))
+			return true;
+		if (is_table(lfirst(lc), rti))
+		{
+			*place = (Place) {.from = (FromExpr *) node,.number = foreach_current_index(lc),.padded = padded,
+				.tables = all_tables(node)};
+			return true;
+		}
+	}
+	return false;
+}
+
+/* ---- rows of keys ---- */
+
+/* Give the entry the subquery that was made, with names for its columns. */
+static void
+put_subquery(RangeTblEntry *rte, const GpucolGroupedJoin *join)
+{
+	for (int i = list_length(rte->eref->colnames); i < list_length(join->columns); i++)
+		rte->eref->colnames = lappend(rte->eref->colnames,
+									  makeString(list_nth_node(TargetEntry, join->columns, i)->resname));
+	rte->subquery = join->inner;
+	rte->lateral = false;
+}
+
+/* Do the conditions of the join refer to nothing but the subquery and tables that it may refer to? */
+static bool
+refers_to_sides(GpucolGroupedJoin *join, const Place *place)
+{
+	Bitmapset  *tables = bms_add_member(bms_copy(place->tables), join->rti);
+
+	if (!bms_is_subset(pull_varnos(NULL, (Node *) join->conditions), tables))
+		join->reason = "it refers to tables on no side of its join";
+	return join->reason == NULL;
+}
+
+/* The subquery's columns stay in front; those that only its keys need follow. */
+static void
+keep_columns(GpucolGroupedJoin *join, bool groups)
+{
+	ListCell   *lc;
+
+	foreach(lc, join->inner->targetList)
+	{
+		TargetEntry *tle = copyObject(lfirst_node(TargetEntry, lc));
+
+		if (tle->resjunk && !groups)
+			continue;
+		if (tle->resjunk)
+			tle->resname = pstrdup("key");
+		tle->resjunk = false;
+		if (!groups)
+			tle->ressortgroupref = 0;
+		join->columns = lappend(join->columns, tle);
+	}
+}
+
+/* Build the subquery of first rows; false with a reason. */
+static bool
+prepare_first(GpucolGroupedJoin *join, const Place *place)
+{
+	bool		several = gpucol_first_rows(join->inner) > 1;
+
+	join->reason = gpucol_grouped_decline(join->inner, gpucol_first_rows(join->inner));
+	keep_columns(join, false);
+	if (join->reason != NULL || !gpucol_grouped_conditions(join))
+		return false;
+	if (join->ordered != NIL && several)
+		join->reason = "several rows are found by an order";
+	if (several && !gpucol_subquery_may_number())
+		join->reason = "the user may not number rows";
+	if (!refers_to_sides(join, place))
+		return false;
+	gpucol_first_take(join);
+	return gpucol_grouped_is_separate(join);
+}
+
+/* Why a subquery with GROUP BY or DISTINCT stays, or NULL. */
+static const char *
+decline_groups(Query *query)
+{
+	if (query->groupingSets != NIL || query->hasWindowFuncs || query->hasTargetSRFs || query->hasDistinctOn ||
+		query->sortClause != NIL || query->limitCount != NULL || query->limitOffset != NULL ||
+		(query->groupClause != NIL && query->distinctClause != NIL) || !gpucol_subquery_write_keys(query, true))
+		return "it has more clauses than WHERE, GROUP BY and HAVING, or DISTINCT";
+	return gpucol_grouped_decline_any(query);
+}
+
+/* Build the subquery of groups; false with a reason. */
+static bool
+prepare_groups(GpucolGroupedJoin *join, const Place *place)
+{
+	Query	   *inner = join->inner;
+
+	join->reason = decline_groups(inner);
+	if (join->reason != NULL)
+		return false;
+	keep_columns(join, true);
+	join->groups = inner->distinctClause != NIL ? inner->distinctClause : inner->groupClause;
+	inner->distinctClause = NIL;
+	if (!gpucol_grouped_conditions(join))
+		return false;
+	if (join->equalities == NIL)
+		join->reason = "it is correlated by no equality";
+	return refers_to_sides(join, place) && gpucol_grouped_is_separate(join);
+}
+
+/* Add conditions to those of a join or of a list. */
+static void
+add_conditions(const Place *place, List *conditions)
+{
+	Node	  **quals = place->join != NULL ? &place->join->quals : &place->from->quals;
+
+	*quals = make_and_qual(*quals, (Node *) make_ands_explicit(conditions));
+}
+
+/* ---- one row ---- */
+
+/* Values that take the place of a table's columns. */
+typedef struct Replacing
+{
+	Index		rti;
+	int			depth;			/* of queries below the one that has the table */
+	List	   *values;
+	bool		executed;		/* one of them, in the query at hand, has a subquery */
+} Replacing;
+
+static Node *
+replace_columns(Node *node, Replacing *replacing)
+{
+	const Var  *var = (const Var *) node;
+	Node	   *value;
+
+	if (node == NULL)
+		return NULL;
+	if (IsA(node, Query))
+	{
+		bool		before = replacing->executed;
+		Query	   *query;
+
+		replacing->executed = false;
+		replacing->depth++;
+		query = query_tree_mutator((Query *) node, replace_columns, replacing, 0);
+		replacing->depth--;
+		query->hasSubLinks |= replacing->executed;
+		replacing->executed = before;
+		return (Node *) query;
+	}
+	if (!IsA(node, Var) || var->varno != (int) replacing->rti || (int) var->varlevelsup != replacing->depth)
+		return expression_tree_mutator(node, replace_columns, replacing);
+	value = copyObject(list_nth(replacing->values, var->varattno - 1));
+	replacing->executed |= checkExprHasSubLink(value);
+	IncrementVarSublevelsUp(value, replacing->depth, 0);
+	return value;
+}
+
+/* Is a condition of a join none? */
+static bool
+is_true(const Node *quals)
+{
+	return quals == NULL || (IsA(quals, Const) && !((const Const *) quals)->constisnull &&
+							 DatumGetBool(((const Const *) quals)->constvalue));
+}
+
+/* May the place become the right side of a left join, whose condition is the subquery's alone? */
+static bool
+can_be_left(const Place *place)
+{
+	JoinExpr   *join = place->join;
+
+	if (place->padded)
+		return false;
+	if (join == NULL)
+		return place->number > 0;
+	return join->usingClause == NIL && join->rtindex != 0 &&
+		(is_true(join->quals) || (join->jointype == JOIN_INNER && place->outermost));
+}
+
+/* A subquery of an expression that has the value of one column of the row. */
+static SubLink *
+execute_column(Query *subquery, TargetEntry *column)
+{
+	SubLink    *sublink = makeNode(SubLink);
+	Query	   *copy = copyObject(subquery);
+	TargetEntry *tle = copyObject(column);
+
+	tle->resno = 1;
+	copy->targetList = list_make1(tle);
+	sublink->subLinkType = EXPR_SUBLINK;
+	sublink->subselect = (Node *) copy;
+	sublink->location = -1;
+	return sublink;
+}
+
+/* Build the subquery of groups in which the values of the row are; false with a reason. */
+static bool
+prepare_row(GpucolGroupedJoin *join, const Place *place, Query *subquery, List **values)
+{
+	ListCell   *lc;
+
+	join->reason = gpucol_grouped_decline(join->inner, 1);
+	if (join->reason == NULL && !can_be_left(place))
+		join->reason = "a join around it adds rows or has conditions";
+	if (join->reason != NULL || !gpucol_grouped_conditions(join))
+		return false;
+	foreach(lc, subquery->targetList)
+	{
+		TargetEntry *tle = lfirst_node(TargetEntry, lc);
+
+		if (!tle->resjunk)
+			*values = lappend(*values, gpucol_grouped_value(join, execute_column(subquery, tle),
+															 (Node *) copyObject(tle->expr)));
+	}
+	return refers_to_sides(join, place) && gpucol_grouped_is_separate(join);
+}
+
+/* Join a list's tables before the subquery with it by LEFT JOIN. */
+static void
+join_list(GpucolGroupedJoin *join, const Place *place)
+{
+	FromExpr   *from = place->from;
+	List	   *before = list_copy_head(from->fromlist, place->number);
+	JoinExpr   *joined = makeNode(JoinExpr);
+	RangeTblEntry *rte = gpucol_make_entry(RTE_JOIN, "unnamed_join", NIL);
+
+	rte->jointype = joined->jointype = JOIN_LEFT;
+	join->outer->rtable = lappend(join->outer->rtable, rte);
+	joined->rtindex = join->join_rti;
+	joined->larg = place->number == 1 ? linitial(before) : (Node *) makeFromExpr(before, NULL);
+	joined->rarg = list_nth(from->fromlist, place->number);
+	joined->quals = (Node *) make_ands_explicit(join->conditions);
+	from->fromlist = list_concat(list_make1(joined), list_copy_tail(from->fromlist, place->number + 1));
+}
+
+/* Have the subquery's place be the right side of a left join. */
+static void
+join_row(GpucolGroupedJoin *join, const Place *place)
+{
+	FromExpr   *from = join->outer->jointree;
+
+	if (place->join == NULL)
+	{
+		join_list(join, place);
+		return;
+	}
+	if (!is_true(place->join->quals))
+		from->quals = make_and_qual(from->quals, place->join->quals);
+	place->join->jointype = JOIN_LEFT;
+	rt_fetch(place->join->rtindex, join->outer->rtable)->jointype = JOIN_LEFT;
+	place->join->quals = (Node *) make_ands_explicit(join->conditions);
+}
+
+/* Have what reads the row's columns read values; the query's FROM clause is a copy then. */
+static void
+replace_row(Query *query, Index rti, List *values)
+{
+	Replacing	replacing = {.rti = rti,.values = values};
+
+	(void) query_tree_mutator(query, replace_columns, &replacing, QTW_DONT_COPY_QUERY);
+	query->hasSubLinks |= replacing.executed;
+}
+
+/* ---- all of them ---- */
+
+/* Make the subquery one of first rows or of groups, which stays where it is. */
+static bool
+join_rows(GpucolGroupedJoin *join, const Place *place, RangeTblEntry *rte)
+{
+	int64		rows = gpucol_first_rows(join->inner);
+
+	if (rows > 0 ? !prepare_first(join, place) : !prepare_groups(join, place))
+		return false;
+	if (rows > 0)
+		gpucol_first_finish(join, rows);
+	put_subquery(rte, join);
+	add_conditions(place, join->conditions);
+	return true;
+}
+
+/* Make the subquery of one row one of groups, and its columns values over these. */
+static bool
+join_one_row(GpucolGroupedJoin *join, const Place *place, RangeTblEntry *rte)
+{
+	List	   *values = NIL;
+	Place		copied;
+
+	join->join_rti = place->join != NULL ? place->join->rtindex : list_length(join->outer->rtable) + 1;
+	if (!prepare_row(join, place, rte->subquery, &values))
+		return false;
+	rte->eref->colnames = NIL;
+	if (rte->alias != NULL)
+		rte->alias->colnames = NIL;
+	put_subquery(rte, join);
+	replace_row(join->outer, join->rti, values);
+	(void) find_place((Node *) join->outer->jointree, join->rti, true, false, &copied);
+	join_row(join, &copied);
+	return true;
+}
+
+bool
+gpucol_subquery_join_lateral(Query *query, Index rti)
+{
+	RangeTblEntry *rte = rt_fetch(rti, query->rtable);
+	Query	   *subquery = rte->subquery;
+	GpucolGroupedJoin join = {.outer = query,.rti = rti};
+	Place		place = {0};
+	GpucolReferences found = gpucol_subquery_references((Node *) subquery);
+	bool		one = subquery->hasAggs && subquery->groupClause == NIL;
+
+	if (gpucol_nearest_is(subquery))
+		return gpucol_nearest_lateral(query, rti);
+	join.relid = gpucol_subquery_table(subquery);
+	if (!OidIsValid(join.relid) || !found.own || subquery->setOperations != NULL ||
+		(!one && gpucol_first_rows(subquery) == 0 && subquery->groupClause == NIL &&
+		 subquery->distinctClause == NIL))
+		return false;
+	join.inner = copyObject(subquery);
+	if (found.outer || found.farther)
+		join.reason = "it is correlated with more than the query around it";
+	else if (!find_place((Node *) query->jointree, rti, true, false, &place) || rte->security_barrier ||
+			 gpucol_subquery_has_whole_row(query, rti))
+		join.reason = "it is read as whole rows, or is no right side of a join";
+	else if (one ? join_one_row(&join, &place, rte) : join_rows(&join, &place, rte))
+		return true;
+	gpucol_reason_add(join.relid, "LATERAL", "%s", join.reason);
+	return false;
+}
