@@ -24,6 +24,7 @@ typedef struct GpucolHarmlessCheck
 	int			known_up;		/* of so many levels above the query that is asked about, and one */
 	int			depth;			/* of queries below the one that is asked about */
 	List	   *nonzero;		/* expressions that are not 0 where we are: conditions of CASE have seen to that */
+	bool		collects;		/* aggregates of the query that is asked about may collect values */
 	bool		failed;
 } GpucolHarmlessCheck;
 

@@ -29,6 +29,7 @@
 #include "nodes/nodeFuncs.h"
 #include "optimizer/optimizer.h"
 #include "parser/parsetree.h"
+#include "rewrite/rewriteManip.h"
 #include "utils/builtins.h"
 #include "utils/fmgroids.h"
 #include "utils/lsyscache.h"
@@ -68,6 +69,12 @@ static const Oid null_aggregates[] = {
 	F_STDDEV_POP_FLOAT4, F_STDDEV_SAMP_FLOAT4, F_STDDEV_FLOAT4
 };
 
+/* What may become too large, and has whatever errors its arguments have. */
+static const Oid collecting_aggregates[] = {
+	F_STRING_AGG_TEXT_TEXT, F_STRING_AGG_BYTEA_BYTEA, F_ARRAY_AGG_ANYNONARRAY,
+	F_JSON_AGG, F_JSONB_AGG, F_JSON_OBJECT_AGG, F_JSONB_OBJECT_AGG
+};
+
 static bool
 is_listed(const Oid *oids, int n, Oid oid)
 {
@@ -77,6 +84,12 @@ is_listed(const Oid *oids, int n, Oid oid)
 			return true;
 	}
 	return false;
+}
+
+bool
+gpucol_harmless_collects(Oid aggfnoid)
+{
+	return is_listed(collecting_aggregates, lengthof(collecting_aggregates), aggfnoid);
 }
 
 bool
@@ -158,6 +171,9 @@ gpucol_harmless_check_aggregate(GpucolHarmlessCheck *c, const Aggref *agg)
 	bool		counts;
 	ListCell   *lc;
 
+	if (c->collects && c->depth == 1 && agg->agglevelsup == 0 && gpucol_harmless_collects(agg->aggfnoid))
+		return !checkExprHasSubLink((Node *) agg) ||
+			gpucol_lower_decline(c->l, "aggregate %s has a subquery in it", get_func_name(agg->aggfnoid));
 	if ((!gpucol_harmless_aggregate(agg->aggfnoid, &counts) && !gpucol_harmless_floats_is_within(agg)) ||
 		agg->aggkind != AGGKIND_NORMAL || agg->aggorder != NIL || agg->agglevelsup != 0)
 		return gpucol_lower_decline(c->l, "aggregate %s is not known to be free of errors",
@@ -513,9 +529,10 @@ reason_of(const GpucolHarmlessCheck *c)
 }
 
 const char *
-gpucol_harmless_query(Query *query, Query *around)
+gpucol_harmless_query(Query *query, Query *around, bool collects)
 {
-	GpucolHarmlessCheck c = {.l = gpucol_lower_begin(CreateTemplateTupleDesc(1), 1, NULL),.around = around};
+	GpucolHarmlessCheck c = {.l = gpucol_lower_begin(CreateTemplateTupleDesc(1), 1, NULL),.around = around,
+	.collects = collects};
 
 	return check_query(&c, query) ? NULL : reason_of(&c);
 }

@@ -16,9 +16,10 @@
  * Is a query (rewritten by rules, not planned) harmless: does computing it, over whatever
  * its tables hold, raise no error and no notice, and run nobody's code?  References to
  * queries around it count as values.  It may read WITH queries of `around`, the query that it
- * stands in (NULL: none).  Returns NULL, or the reason why it is not.
+ * stands in (NULL: none).  With `collects` its own aggregates may be those of gpucol_harmless_collects(), of any
+ * arguments.  Returns NULL, or the reason why it is not.
  */
-extern const char *gpucol_harmless_query(Query *query, Query *around);
+extern const char *gpucol_harmless_query(Query *query, Query *around, bool collects);
 
 /*
  * The same of a query that reads a WITH query whose rows are there, of so many levels above the query that it
@@ -40,9 +41,12 @@ extern const char *gpucol_harmless_expr(Query *query, Expr *expr);
 extern const char *gpucol_harmless_column(Query *level, Expr *expr);
 
 /*
+ * Is it an aggregate that collects values, as many as fit, and is NULL of no rows?
+ *
  * Does no step of an aggregate raise an error, as far as is known here?  *counts says
  * which value it has of no rows: 0, or else NULL.
  */
+extern bool gpucol_harmless_collects(Oid aggfnoid);
 extern bool gpucol_harmless_aggregate(Oid aggfnoid, bool *counts);
 
 #endif							/* GPUCOL_LOWER_HARMLESS_QUERY_H */

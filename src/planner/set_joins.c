@@ -159,7 +159,7 @@ gpucol_set_join(const SetOperationStmt *node, Query **left, Query **right)
 
 	if (!gpucol_enable_join || a == NULL || b == NULL || !are_joinable(node, outer, inner) ||
 		gpucol_set_count_rows(a->relid) < GPUCOL_SET_LEAST_ROWS || gpucol_set_are_few(a, outer) ||
-		gpucol_harmless_query(*left, NULL) != NULL || gpucol_harmless_query(*right, NULL) != NULL)
+		gpucol_harmless_query(*left, NULL, false) != NULL || gpucol_harmless_query(*right, NULL, false) != NULL)
 		return NULL;
 	for (int column = 0; column < list_length(outer); column++)
 	{

@@ -319,7 +319,7 @@ replace_once_executed(Node *node, Query *query)
 	if (node == NULL)
 		return NULL;
 	if (!IsA(node, SubLink) || gpucol_subquery_is_executed(sublink) ||
-		gpucol_harmless_query(castNode(Query, sublink->subselect), query) != NULL)
+		gpucol_harmless_query(castNode(Query, sublink->subselect), query, false) != NULL)
 		return expression_tree_mutator(node, replace_once_executed, query);
 	value = makeNode(Param);
 	value->paramkind = PARAM_EXTERN;
@@ -431,7 +431,9 @@ rewrite_sublink(SubLink *sublink, Rewriting *rewriting)
 	else if (scalar && gpucol_nearest_is(gpucol_nearest_first(castNode(Query, sublink->subselect))))
 		result = gpucol_nearest_scalar(rewriting->query, sublink, rewriting->asked);
 	else
-		result = scalar ? gpucol_subquery_join_scalar(rewriting->query, sublink) :
+		result = scalar ? gpucol_subquery_join_scalar(rewriting->query, sublink, rewriting->asked) :
+			sublink->subLinkType == ARRAY_SUBLINK ?
+			(rewriting->asked ? gpucol_subquery_join_array(rewriting->query, sublink) : NULL) :
 			gpucol_subquery_join_test(rewriting->query, sublink, rewriting->null_is_false);
 	rewriting->count += result != NULL;
 	return result != NULL ? result : (Node *) sublink;
@@ -520,6 +522,24 @@ rewrite_aggregate(const Aggref *agg, Rewriting *rewriting)
 	return (Node *) result;
 }
 
+/* Rewrite COALESCE, whose first argument is evaluated in any case. */
+static Node *
+rewrite_coalesce(const CoalesceExpr *coalesce, Rewriting *rewriting)
+{
+	Rewriting	inside = *rewriting;
+	CoalesceExpr others = *coalesce;
+	CoalesceExpr *result;
+	Node	   *first;
+
+	inside.condition = inside.null_is_false = false;
+	first = rewrite_expression(linitial(coalesce->args), &inside);
+	rewriting->count = inside.count;
+	others.args = list_copy_tail(coalesce->args, 1);
+	result = castNode(CoalesceExpr, rewrite_parts((Node *) &others, rewriting));
+	result->args = lcons(first, result->args);
+	return (Node *) result;
+}
+
 /* Rewrite subqueries that stand in an expression of the query itself. */
 static Node *
 rewrite_expression(Node *node, Rewriting *rewriting)
@@ -536,6 +556,8 @@ rewrite_expression(Node *node, Rewriting *rewriting)
 	}
 	if (IsA(node, CaseWhen))
 		return rewrite_branch((const CaseWhen *) node, rewriting);
+	if (IsA(node, CoalesceExpr))
+		return rewrite_coalesce((const CoalesceExpr *) node, rewriting);
 	if (IsA(node, Aggref))
 		return rewrite_aggregate((const Aggref *) node, rewriting);
 	return rewrite_parts(node, rewriting);

@@ -89,9 +89,10 @@ extern TargetEntry *gpucol_subquery_keep_before(Query *query, AttrNumber ordered
 /*
  * subquery_scalar.c: the expression that takes the place of a scalar subquery in
  * `query`, to whose FROM clause the grouped subquery is joined; or NULL, and a reason is
- * noted where there is something to say.
+ * noted where there is something to say.  `asked`: it is executed for each row of the query's one table that passes
+ * its conditions.
  */
-extern Node *gpucol_subquery_join_scalar(Query *query, SubLink *sublink);
+extern Node *gpucol_subquery_join_scalar(Query *query, SubLink *sublink, bool asked);
 
 /*
  * ... the same of an EXISTS, which is returned as it is where it is correlated with nothing;
@@ -212,6 +213,18 @@ extern void gpucol_subquery_restrict(Query *outer, Query *inner, List *asked);
  * for each of its rows that `outer` has, and perhaps others.
  */
 extern Query *gpucol_subquery_asked(Query *outer, Index rti, List *columns);
+
+/*
+ * ... leave out all groups that no row of `outer` asks for; false where that cannot be told.  `outer` reads one table.
+ */
+extern bool gpucol_subquery_restrict_exactly(Query *outer, Query *inner, List *asked);
+
+/*
+ * subquery_collect.c: is a query's value one that collects?  What takes the place of ARRAY(SELECT ...), which is
+ * executed for each row of the one table of `query` that passes its conditions, or NULL.
+ */
+extern bool gpucol_subquery_collects(const Query *query);
+extern Node *gpucol_subquery_join_array(Query *query, SubLink *sublink);
 
 /*
  * subquery_update.c: join the scalar subqueries in a clause of a query that is UPDATE or DELETE; how many, 0 for

@@ -28,6 +28,8 @@ typedef struct GpucolGroupedJoin
 	List	   *asked;			/* GpucolAsked, by key */
 	List	   *ordered;		/* OpExprs with the first column of its order on their left, and
 								 * something of the outer query on their right */
+	bool		asked_each;		/* the subquery is executed for each row of the outer query's one table */
+	bool		collects;		/* its value collects, and each group that is computed is asked for */
 	List	   *beyond;			/* columns that say that a group has floats too large to be summed here */
 	const char *reason;			/* why not, or NULL */
 } GpucolGroupedJoin;

@@ -561,7 +561,7 @@ find_harm(Query *outer, Query *query)
 
 	rows->limitCount = rows->limitOffset = NULL;
 	rows->sortClause = NIL;
-	return gpucol_harmless_query(rows, outer);
+	return gpucol_harmless_query(rows, outer, false);
 }
 
 Node *

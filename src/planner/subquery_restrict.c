@@ -240,42 +240,42 @@ restrict_keys(Query *outer, Query *inner, List *asked)
 }
 
 /*
- * Restrict the groups of a subquery; `asked` (of GpucolAsked) are its keys.
+ * What a subquery's keys are asked by: columns of one table, of which *rti is the number, 0 if there are none, and
+ * the tests that they are equal to these.  False where one is asked by something else.
  */
-void
-gpucol_subquery_restrict(Query *outer, Query *inner, List *asked)
+static bool
+find_asked(Query *outer, List *asked, Index *rti, List **columns, List **tests)
 {
-	Index		rti = 0;
-	List	   *columns = NIL;
-	List	   *tests = NIL;
-	List	   *conditions;
-	SubLink    *sublink;
-	Query	   *query;
+	bool		all = true;
 	ListCell   *lc;
 
-	restrict_keys(outer, inner, asked);
+	*rti = 0;
 	foreach(lc, asked)
 	{
 		const GpucolAsked *one = lfirst(lc);
 		Index		table = asked_table(outer, one->column);
 
-		if (table == 0 || (rti != 0 && table != rti) ||
+		if (table == 0 || (*rti != 0 && table != *rti) ||
 			!OidIsValid(get_commutator(one->equality->opno)))
+		{
+			all = false;
 			continue;
-		rti = table;
-		columns = lappend(columns, one->column);
-		tests = lappend(tests, make_test(one, list_length(columns)));
+		}
+		*rti = table;
+		*columns = lappend(*columns, one->column);
+		*tests = lappend(*tests, make_test(one, list_length(*columns)));
 	}
-	if (rti == 0 || !OidIsValid(gpucol_subquery_table(inner)) ||
-		table_rows(rt_fetch(rti, outer->rtable)->relid) * TIMES_SMALLER >
-		table_rows(gpucol_subquery_table(inner)))
-		return;
-	conditions = own_conditions(outer, rti);
-	if (conditions == NIL)
-		return;
-	query = make_query(outer, rti, columns, conditions);
-	if (gpucol_harmless_query(query, NULL) != NULL)
-		return;
+	return all;
+}
+
+/* Have the subquery read rows only whose keys are among a query's; false if that is not harmless. */
+static bool
+add_test(Query *inner, List *tests, Query *query)
+{
+	SubLink    *sublink;
+
+	if (gpucol_harmless_query(query, NULL, false) != NULL)
+		return false;
 	sublink = makeNode(SubLink);
 	sublink->subLinkType = ANY_SUBLINK;
 	sublink->testexpr = (Node *) make_ands_explicit(tests);
@@ -283,4 +283,42 @@ gpucol_subquery_restrict(Query *outer, Query *inner, List *asked)
 	sublink->location = -1;
 	inner->jointree->quals = make_and_qual(inner->jointree->quals, (Node *) sublink);
 	inner->hasSubLinks = true;
+	return true;
+}
+
+bool
+gpucol_subquery_restrict_exactly(Query *outer, Query *inner, List *asked)
+{
+	Index		rti;
+	List	   *columns = NIL;
+	List	   *tests = NIL;
+	List	   *conditions;
+
+	if (!find_asked(outer, asked, &rti, &columns, &tests) || rti == 0)
+		return false;
+	conditions = own_conditions(outer, rti);
+	return list_length(conditions) == list_length(gpucol_subquery_conditions(outer->jointree->quals)) &&
+		add_test(inner, tests, make_query(outer, rti, columns, conditions));
+}
+
+/*
+ * Restrict the groups of a subquery; `asked` (of GpucolAsked) are its keys.
+ */
+void
+gpucol_subquery_restrict(Query *outer, Query *inner, List *asked)
+{
+	Index		rti;
+	List	   *columns = NIL;
+	List	   *tests = NIL;
+	List	   *conditions;
+
+	restrict_keys(outer, inner, asked);
+	(void) find_asked(outer, asked, &rti, &columns, &tests);
+	if (rti == 0 || !OidIsValid(gpucol_subquery_table(inner)) ||
+		table_rows(rt_fetch(rti, outer->rtable)->relid) * TIMES_SMALLER >
+		table_rows(gpucol_subquery_table(inner)))
+		return;
+	conditions = own_conditions(outer, rti);
+	if (conditions != NIL)
+		(void) add_test(inner, tests, make_query(outer, rti, columns, conditions));
 }

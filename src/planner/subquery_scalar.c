@@ -28,7 +28,7 @@
  * Conditions of the subquery on a's columns alone go to the join's condition.  Where e
  * stands in a condition that NULL does not pass, PostgreSQL makes an inner join of it.
  *
- * Of first rows subquery_first.c makes joins.
+ * Of first rows subquery_first.c makes joins, of what collects values subquery_collect.c.
  *
  * One that is correlated with nothing is joined where its value is asked for some rows only, below
  * OR and CASE: an engine cannot ask for it then.  Of EXISTS that is its first row.
@@ -282,7 +282,12 @@ gpucol_grouped_conditions(GpucolGroupedJoin *join)
 			return false;
 	}
 	from->quals = rest == NIL ? NULL : (Node *) make_ands_explicit(rest);
-	if (join->groups != NIL)
+	if (join->collects)
+	{
+		if (!gpucol_subquery_restrict_exactly(join->outer, join->inner, join->asked))
+			join->reason = "it collects values of groups that no row may ask for";
+	}
+	else if (join->groups != NIL)
 		gpucol_subquery_restrict(join->outer, join->inner, join->asked);
 	else if (!join->inner->hasAggs && join->ordered == NIL)
 		join->reason = "it is correlated by no equality";
@@ -340,7 +345,8 @@ join_value(Node *node, GpucolGroupedJoin *join)
 		CoalesceExpr *coalesce;
 		bool		counts;
 
-		if (!gpucol_harmless_aggregate(agg->aggfnoid, &counts))
+		if (!gpucol_harmless_aggregate(agg->aggfnoid, &counts) &&
+			!(join->collects && gpucol_harmless_collects(agg->aggfnoid)))
 			join->reason = psprintf("aggregate %s is not known to be free of errors",
 									get_func_name(agg->aggfnoid));
 		if (!counts)
@@ -390,7 +396,7 @@ join_whole_value(GpucolGroupedJoin *join, Node *value)
 	join->columns = before;
 	whole = gpucol_grouped_column(join, (Expr *) value, "value");
 	join->inner->targetList = join->columns;
-	if (gpucol_harmless_query(join->inner, join->outer) == NULL)
+	if (gpucol_harmless_query(join->inner, join->outer, join->collects) == NULL)
 		return (Node *) gpucol_grouped_var(join, whole, true);
 	join->columns = parts;
 	return joined;
@@ -519,7 +525,7 @@ gpucol_grouped_is_separate(GpucolGroupedJoin *join)
 	if (left.own || left.outer || left.farther)
 		join->reason = "it is correlated in other places than conditions of WHERE";
 	else
-		join->reason = gpucol_harmless_query(inner, join->outer);
+		join->reason = gpucol_harmless_query(inner, join->outer, join->collects);
 	return join->reason == NULL;
 }
 
@@ -536,6 +542,7 @@ prepare_join(GpucolGroupedJoin *join, bool exists)
 
 	join->rti = list_length(join->outer->rtable) + 1;
 	join->join_rti = join->rti + 1;
+	join->collects = join->asked_each && gpucol_subquery_collects(inner);
 	if (!gpucol_grouped_conditions(join))
 		return NULL;
 	if (exists)
@@ -637,10 +644,10 @@ make_join(GpucolGroupedJoin *join, Query *inner, const SubLink *sublink, bool ex
 }
 
 Node *
-gpucol_subquery_join_scalar(Query *query, SubLink *sublink)
+gpucol_subquery_join_scalar(Query *query, SubLink *sublink, bool asked)
 {
 	Query	   *inner = castNode(Query, sublink->subselect);
-	GpucolGroupedJoin join = {.outer = query,.relid = correlated_table(sublink, query)};
+	GpucolGroupedJoin join = {.outer = query,.relid = correlated_table(sublink, query),.asked_each = asked};
 
 	if (!OidIsValid(join.relid))
 		return NULL;

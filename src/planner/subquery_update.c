@@ -147,7 +147,7 @@ join_subquery(Query *query, SubLink *sublink)
 {
 	List	   *fromlist = query->jointree->fromlist;
 	int			tables = list_length(query->rtable);
-	Node	   *value = gpucol_subquery_join_scalar(query, sublink);
+	Node	   *value = gpucol_subquery_join_scalar(query, sublink, false);
 	Node	   *result = value == NULL ? NULL : join_asked(query, sublink, value);
 
 	if (result == NULL && value != NULL)

@@ -298,8 +298,8 @@ are_harmless(Partitions *p)
 	p->groups.inner->groupClause = p->groups.groups;
 	if (p->nullable != NULL)
 		p->nulls.inner->targetList = p->nulls.columns;
-	return gpucol_harmless_query(p->groups.inner, NULL) == NULL &&
-		(p->nullable == NULL || gpucol_harmless_query(p->nulls.inner, NULL) == NULL);
+	return gpucol_harmless_query(p->groups.inner, NULL, false) == NULL &&
+		(p->nullable == NULL || gpucol_harmless_query(p->nulls.inner, NULL, false) == NULL);
 }
 
 /* Join the groups of a window. */

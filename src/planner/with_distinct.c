@@ -220,7 +220,7 @@ is_kept(Query *query, const CommonTableExpr *cte)
 		(cte->ctematerialized == CTEMaterializeAlways ||
 		 (cte->ctematerialized == CTEMaterializeDefault && cte->cterefcount > 1)) &&
 		!inner->hasWindowFuncs && !inner->hasTargetSRFs && inner->rowMarks == NIL &&
-		!contain_volatile_functions((Node *) inner) && gpucol_harmless_query(inner, query) == NULL;
+		!contain_volatile_functions((Node *) inner) && gpucol_harmless_query(inner, query, false) == NULL;
 }
 
 /* A WITH query's columns that are read, each row once, and NULL for the others. */

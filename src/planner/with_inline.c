@@ -137,7 +137,7 @@ may_inline(Query *query, const CommonTableExpr *cte)
 	return cte->ctematerialized == CTEMaterializeDefault && !cte->cterecursive && cte->cterefcount > 1 &&
 		inner->commandType == CMD_SELECT && OidIsValid(gpucol_subquery_table(inner)) &&
 		!has_free_choice((Node *) inner, NULL) && !contain_volatile_functions((Node *) inner) &&
-		gpucol_harmless_query(inner, query) == NULL;
+		gpucol_harmless_query(inner, query, false) == NULL;
 }
 
 /* ---- its readers ---- */
