@@ -14,7 +14,8 @@
  * with them the tables belong to partitions instead, of which there is a fixed
  * number whatever the number of threads: vector v of the scan belongs to
  * partition v mod N, one worker does a partition's vectors in order, and the
- * partitions are merged in order.  The result depends on the data alone.
+ * partitions are merged in order.  The result depends on the data alone.  A thread with
+ * several partitions has a table for all of them (agg_apart.c).
  *
  * Sums of integers and decimals are exact (int128); those of floats: engine/cpu/agg.h.
  * agg_update.c advances the states, agg_merge.c merges them.
@@ -49,6 +50,12 @@ static const uint8_t acc_words[] = {
 
 /* ---- set-up ---- */
 
+uint32_t
+gpucol_cpu_acc_words(GpucolCpuAccOp op)
+{
+	return acc_words[op];
+}
+
 /*
  * Number of the physical state for (op, arg, filter, order), added if it is new.
  * `order` is that of strings, or the other argument of PRODUCTS.
@@ -69,6 +76,7 @@ find_ordered_acc(GpucolRun *run, GpucolCpuAccOp op, uint16_t arg, uint16_t filte
 	acc->arg = arg;
 	acc->filter = filter;
 	acc->order = order;
+	acc->partition = -1;
 	acc->offset = run->agg.state_words;
 	run->agg.state_words += acc_words[op];
 	if (op == GPUCOL_CPU_ACC_DISTINCT)
@@ -308,7 +316,7 @@ gpucol_cpu_agg_init(GpucolRun *run)
 {
 	const GpucolProgram *program = run->program;
 
-	run->agg.accs = gpucol_cpu_alloc0(run, sizeof(GpucolCpuAcc) * (3u * program->naggs + 2));
+	run->agg.accs = gpucol_cpu_alloc0(run, sizeof(GpucolCpuAcc) * ((2u + FLOAT_PARTS) * program->naggs + 2));
 	run->agg.maps = gpucol_cpu_alloc0(run, sizeof(GpucolCpuAggMap) * (program->naggs + 1u));
 	run->agg.key_is_float = gpucol_cpu_alloc0(run, 2u * program->nkeys + 2);
 	if (run->agg.accs == NULL || run->agg.maps == NULL || run->agg.key_is_float == NULL)
@@ -339,9 +347,9 @@ gpucol_cpu_agg_init(GpucolRun *run)
 	init_first_state(run);
 	if (gpucol_cpu_shifted_find(run) != GPUCOL_OK)
 		return GPUCOL_OUT_OF_MEMORY;
-	run->window.by_ordinal = run->agg.has_float;
-	run->agg.nparts = !run->agg.has_float ? run->nworkers :
+	run->window.partitions = !run->agg.has_float ? 0 :
 		program->nkeys > 0 ? FLOAT_PARTS : FLOAT_PARTS_UNGROUPED;
+	run->agg.nparts = run->agg.has_float ? (int) run->window.partitions : run->nworkers;
 	run->agg.parts = gpucol_cpu_alloc0(run, sizeof(GpucolCpuGroups *) * (size_t) run->agg.nparts);
 	if (run->agg.parts == NULL || gpucol_cpu_strings_open(run) != GPUCOL_OK)
 		return GPUCOL_OUT_OF_MEMORY;
@@ -529,6 +537,8 @@ gpucol_cpu_agg_next(GpucolRun *run, GpucolResult *out)
 	if (!run->agg.merged)
 	{
 		status = gpucol_cpu_final_init(run);
+		if (status == GPUCOL_OK)
+			status = gpucol_cpu_agg_set_apart(run);
 		if (status != GPUCOL_OK)
 			return status;
 		/* the first few vectors may have them */

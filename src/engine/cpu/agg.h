@@ -201,6 +201,19 @@ extern GpucolStatus gpucol_cpu_merge_some(const GpucolCpuMerge *merge, GpucolCpu
 extern GpucolStatus gpucol_cpu_merge_set(const GpucolCpuMerge *merge, const GpucolCpuAcc *acc,
 										 const uint32_t *slots, uint64_t nslots);
 
+/* engine/cpu/agg.c: words of a state. */
+extern uint32_t gpucol_cpu_acc_words(GpucolCpuAccOp op);
+
+/* engine/cpu/agg_merge.c: merge state b of a group into a, unless it is of strings or a set. */
+extern GpucolStatus gpucol_cpu_acc_merge(const GpucolCpuAcc *acc, uint64_t *a, const uint64_t *b);
+
+/*
+ * engine/cpu/agg_apart.c: before the scan, give each thread one table for its partitions where that
+ * pays; in the end, merge the states of a group's partitions.
+ */
+extern GpucolStatus gpucol_cpu_agg_set_apart(GpucolRun *run);
+extern GpucolStatus gpucol_cpu_agg_fold(GpucolRun *run);
+
 /*
  * engine/cpu/agg_drain.c: drain the tables of threads into tables by key, where they have become
  * large, between windows; and in the end, if that was done before.

@@ -9,6 +9,72 @@
  */
 #include "engine/cpu/final.h"
 
+GpucolStatus
+gpucol_cpu_acc_merge(const GpucolCpuAcc *acc, uint64_t *a, const uint64_t *b)
+{
+	GpucolStatus status = GPUCOL_OK;
+	__int128	sum;
+
+	switch (acc->op)
+	{
+		case GPUCOL_CPU_ACC_COUNT:
+			*a += *b;
+			break;
+		case GPUCOL_CPU_ACC_SUM_I:
+		case GPUCOL_CPU_ACC_SUM_D:
+		case GPUCOL_CPU_ACC_SUMSQ_I:
+		case GPUCOL_CPU_ACC_SUMSQ_D:
+			if (__builtin_add_overflow(gpucol_cpu_get128(a), gpucol_cpu_get128(b), &sum))
+				status = GPUCOL_UNSUPPORTED;
+			gpucol_cpu_put128(a, sum);
+			break;
+		case GPUCOL_CPU_ACC_SUM_F:
+			gpucol_cpu_float_merge((GpucolCpuFloatSum *) a, (const GpucolCpuFloatSum *) b);
+			break;
+		case GPUCOL_CPU_ACC_SUMSQ_F:
+			status = gpucol_cpu_squares_merge((GpucolCpuFloatSquares *) a,
+											  (const GpucolCpuFloatSquares *) b);
+			break;
+		case GPUCOL_CPU_ACC_PRODUCTS:
+			status = gpucol_cpu_products_merge((GpucolCpuFloatProducts *) a,
+											   (const GpucolCpuFloatProducts *) b);
+			break;
+		case GPUCOL_CPU_ACC_MIN_I:
+		case GPUCOL_CPU_ACC_MIN_F:
+			if ((int64_t) *b < (int64_t) *a)
+				*a = *b;
+			break;
+		case GPUCOL_CPU_ACC_MAX_I:
+		case GPUCOL_CPU_ACC_MAX_F:
+			if ((int64_t) *b > (int64_t) *a)
+				*a = *b;
+			break;
+		case GPUCOL_CPU_ACC_MIN_D:
+			if (gpucol_cpu_get128(b) < gpucol_cpu_get128(a))
+				gpucol_cpu_put128(a, gpucol_cpu_get128(b));
+			break;
+		case GPUCOL_CPU_ACC_MAX_D:
+			if (gpucol_cpu_get128(b) > gpucol_cpu_get128(a))
+				gpucol_cpu_put128(a, gpucol_cpu_get128(b));
+			break;
+		case GPUCOL_CPU_ACC_AND:
+			*a &= *b;
+			break;
+		case GPUCOL_CPU_ACC_OR:
+			*a |= *b;
+			break;
+		case GPUCOL_CPU_ACC_XOR:
+			*a ^= *b;
+			break;
+		case GPUCOL_CPU_ACC_MIN_S:
+		case GPUCOL_CPU_ACC_MAX_S:
+			break;			/* gpucol_cpu_extreme_merge's */
+		case GPUCOL_CPU_ACC_DISTINCT:
+			break;			/* counted anew as the sets are merged */
+	}
+	return status;
+}
+
 /* Merge the states of one group into another's. */
 GpucolStatus
 gpucol_cpu_agg_merge(const GpucolRun *run, uint64_t *to, const uint64_t *from)
@@ -17,67 +83,9 @@ gpucol_cpu_agg_merge(const GpucolRun *run, uint64_t *to, const uint64_t *from)
 
 	for (int i = 0; i < run->agg.naccs && status == GPUCOL_OK; i++)
 	{
-		uint64_t   *a = to + run->agg.accs[i].offset;
-		const uint64_t *b = from + run->agg.accs[i].offset;
-		__int128	sum;
+		const GpucolCpuAcc *acc = &run->agg.accs[i];
 
-		switch (run->agg.accs[i].op)
-		{
-			case GPUCOL_CPU_ACC_COUNT:
-				*a += *b;
-				break;
-			case GPUCOL_CPU_ACC_SUM_I:
-			case GPUCOL_CPU_ACC_SUM_D:
-			case GPUCOL_CPU_ACC_SUMSQ_I:
-			case GPUCOL_CPU_ACC_SUMSQ_D:
-				if (__builtin_add_overflow(gpucol_cpu_get128(a), gpucol_cpu_get128(b), &sum))
-					status = GPUCOL_UNSUPPORTED;
-				gpucol_cpu_put128(a, sum);
-				break;
-			case GPUCOL_CPU_ACC_SUM_F:
-				gpucol_cpu_float_merge((GpucolCpuFloatSum *) a, (const GpucolCpuFloatSum *) b);
-				break;
-			case GPUCOL_CPU_ACC_SUMSQ_F:
-				status = gpucol_cpu_squares_merge((GpucolCpuFloatSquares *) a,
-												  (const GpucolCpuFloatSquares *) b);
-				break;
-			case GPUCOL_CPU_ACC_PRODUCTS:
-				status = gpucol_cpu_products_merge((GpucolCpuFloatProducts *) a,
-												   (const GpucolCpuFloatProducts *) b);
-				break;
-			case GPUCOL_CPU_ACC_MIN_I:
-			case GPUCOL_CPU_ACC_MIN_F:
-				if ((int64_t) *b < (int64_t) *a)
-					*a = *b;
-				break;
-			case GPUCOL_CPU_ACC_MAX_I:
-			case GPUCOL_CPU_ACC_MAX_F:
-				if ((int64_t) *b > (int64_t) *a)
-					*a = *b;
-				break;
-			case GPUCOL_CPU_ACC_MIN_D:
-				if (gpucol_cpu_get128(b) < gpucol_cpu_get128(a))
-					gpucol_cpu_put128(a, gpucol_cpu_get128(b));
-				break;
-			case GPUCOL_CPU_ACC_MAX_D:
-				if (gpucol_cpu_get128(b) > gpucol_cpu_get128(a))
-					gpucol_cpu_put128(a, gpucol_cpu_get128(b));
-				break;
-			case GPUCOL_CPU_ACC_AND:
-				*a &= *b;
-				break;
-			case GPUCOL_CPU_ACC_OR:
-				*a |= *b;
-				break;
-			case GPUCOL_CPU_ACC_XOR:
-				*a ^= *b;
-				break;
-			case GPUCOL_CPU_ACC_MIN_S:
-			case GPUCOL_CPU_ACC_MAX_S:
-				break;			/* gpucol_cpu_extreme_merge's */
-			case GPUCOL_CPU_ACC_DISTINCT:
-				break;			/* counted anew as the sets are merged */
-		}
+		status = gpucol_cpu_acc_merge(acc, to + acc->offset, from + acc->offset);
 	}
 	return status;
 }
@@ -261,6 +269,8 @@ gpucol_cpu_agg_merge_parts(GpucolRun *run)
 			count_values(run);
 		reduction->by_all = gpucol_cpu_merge_pays(run);
 		status = reduction->by_all ? gpucol_cpu_merge_all(run) : merge_into_first(run);
+		if (status == GPUCOL_OK)
+			status = gpucol_cpu_agg_fold(run);
 	}
 	gpucol_cpu_final_note(run);
 	for (int p = 0; p < run->agg.nparts && status == GPUCOL_OK; p++)

@@ -26,7 +26,7 @@ string_words(GpucolCpuWorker *worker, const GpucolCpuReg *reg,
 			 const uint8_t *skip, uint64_t *words, GpucolCpuFull *full)
 {
 	return reg->coded ?
-		gpucol_cpu_strings_codes(worker->run, reg->column, reg->codes, skip, worker->nsel, words) :
+		gpucol_cpu_strings_codes(worker->run, reg->column, worker->nsel, reg->codes, skip, worker->nsel, words) :
 		gpucol_cpu_group_strings(worker->run, reg->v.s, skip, worker->nsel, worker->hashes, words, full);
 }
 
@@ -749,9 +749,10 @@ GpucolStatus
 gpucol_cpu_agg_update(GpucolCpuWorker *worker, const GpucolCpuVector *vector)
 {
 	GpucolRun  *run = worker->run;
-	GpucolCpuGroups *groups = run->agg.parts[run->window.by_ordinal ?
+	GpucolCpuGroups *groups = run->agg.parts[run->window.partitions > 0 ?
 										 vector->ordinal % (unsigned) run->agg.nparts :
 										 (unsigned) worker->index];
+	int			partition = run->window.partitions > 0 ? (int) (vector->ordinal % run->window.partitions) : -1;
 	bool		dense = vector->delta == NULL && run->agg.dense != NULL;
 	GpucolCpuGroups *own = dense ? NULL : gpucol_cpu_final_table(worker, vector, groups);
 	bool		done = false;
@@ -798,7 +799,12 @@ gpucol_cpu_agg_update(GpucolCpuWorker *worker, const GpucolCpuVector *vector)
 	}
 	worker->grouped += own != NULL ? 0 : worker->nsel;
 	for (int a = 0; a < run->agg.naccs && status == GPUCOL_OK; a++)
-		if (!run->agg.accs[a].with_other && (!dense || !gpucol_cpu_dense_has(run, a)))
-			status = update_acc(worker, groups, &run->agg.accs[a], vector);
+	{
+		const GpucolCpuAcc *acc = &run->agg.accs[a];
+
+		if (!acc->with_other && (acc->partition < 0 || acc->partition == partition) &&
+			(!dense || !gpucol_cpu_dense_has(run, a)))
+			status = update_acc(worker, groups, acc, vector);
+	}
 	return status;
 }

@@ -400,6 +400,8 @@ typedef struct GpucolCpuAcc
 	uint32_t	extreme;		/* MIN_S, MAX_S: number among them */
 	int32_t		with[2];		/* PRODUCTS: where from its own those of x and x, y and y are; 0: none */
 	bool		with_other;		/* it is advanced with such a one */
+	int			partition;		/* whose vectors advance it; -1: any (engine/cpu/agg_apart.c) */
+	uint32_t	folds_into;		/* word of the state that it is merged into in the end */
 } GpucolCpuAcc;
 
 /* Where a program aggregate finds its parts. */
@@ -508,7 +510,7 @@ typedef struct GpucolCpuWindow
 
 	GpucolCpuVector *work __attribute__((aligned(128)));
 	uint32_t	nwork;
-	bool		by_ordinal;		/* dealt by partition instead, see engine/cpu/agg.c */
+	uint32_t	partitions;		/* by which they are dealt instead, see engine/cpu/agg.c; 0: are not */
 	uint32_t	scan;			/* SCAN: vectors in a window, grows to */
 	uint32_t	scan_most;
 	uint32_t	raw;			/* vectors in a window where raw bytes are kept; 0: there was none */

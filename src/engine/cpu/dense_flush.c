@@ -16,7 +16,7 @@
 
 /* One key's words of n slots, and its NULLs' bits. */
 static GpucolStatus
-slot_words(GpucolRun *run, const GpucolDenseKey *key, uint64_t null_bit, const uint32_t *slots,
+slot_words(const GpucolCpuWorker *worker, const GpucolDenseKey *key, uint64_t null_bit, const uint32_t *slots,
 		   uint32_t n, uint64_t *nulls, uint64_t *words)
 {
 	uint32_t	indexes[GPUCOL_VECTOR_VALUES];
@@ -29,7 +29,7 @@ slot_words(GpucolRun *run, const GpucolDenseKey *key, uint64_t null_bit, const u
 		nulls[j] |= isnull[j] ? null_bit : 0;
 	}
 	if (key->cls == GPUCOL_CLASS_S)
-		return gpucol_cpu_strings_codes(run, key->column, indexes, isnull, n, words);
+		return gpucol_cpu_strings_codes(worker->run, key->column, worker->nsel, indexes, isnull, n, words);
 	for (uint32_t j = 0; j < n; j++)
 	{
 		int64_t		value = isnull[j] ? 0 : key->coded ? key->column->dict[indexes[j]] :
@@ -55,7 +55,7 @@ slot_keys(GpucolCpuWorker *worker, const uint32_t *slots, uint32_t n)
 	memset(worker->keys, 0, sizeof(uint64_t) * n);
 	for (int k = 0; k < plan->nkeys && status == GPUCOL_OK; k++)
 	{
-		status = slot_words(worker->run, &plan->keys[k], UINT64_C(1) << k, slots, n, worker->keys, words);
+		status = slot_words(worker, &plan->keys[k], UINT64_C(1) << k, slots, n, worker->keys, words);
 		words += GPUCOL_VECTOR_VALUES * (plan->keys[k].cls == GPUCOL_CLASS_D ? 2 : 1);
 	}
 	return status;
@@ -340,7 +340,7 @@ shares_pay(const GpucolRun *run)
 			return false;
 	for (int p = 0; p < run->agg.nparts; p++)
 		rows += run->agg.parts[p]->slot_rows;
-	return run->nworkers > 1 && run->agg.nparts == run->nworkers && !run->window.by_ordinal &&
+	return run->nworkers > 1 && run->agg.nparts == run->nworkers && run->window.partitions == 0 &&
 		run->agg.dense->nslots >= MANY_SLOTS && rows > 0 && rows <= run->agg.dense->flush_rows;
 }
 

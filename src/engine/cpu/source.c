@@ -424,7 +424,7 @@ next_vector(GpucolCpuWorker *worker)
 {
 	GpucolRun  *run = worker->run;
 
-	if (!run->window.by_ordinal)
+	if (run->window.partitions == 0)
 	{
 		uint32_t	first;
 		uint32_t	last;
@@ -442,7 +442,7 @@ next_vector(GpucolCpuWorker *worker)
 	{
 		const GpucolCpuVector *vector = &run->window.work[worker->next++];
 
-		if ((int) (vector->ordinal % (unsigned) run->agg.nparts) % run->nworkers == worker->index)
+		if ((int) (vector->ordinal % run->window.partitions) % run->nworkers == worker->index)
 			return vector;
 	}
 	return NULL;
@@ -494,7 +494,7 @@ is_suspended(const GpucolRun *run)
 	for (int w = 0; w < run->nworkers; w++)
 		if (is_paused(&run->workers[w]) || run->workers[w].next < run->workers[w].end)
 			return true;
-	return !run->window.by_ordinal && run->window.dealt < run->window.nwork;
+	return run->window.partitions == 0 && run->window.dealt < run->window.nwork;
 }
 
 GpucolStatus
@@ -516,11 +516,11 @@ do_work(GpucolRun *run)
 		for (int w = 0; w < run->nworkers; w++)
 		{
 			run->workers[w].next = 0;
-			run->workers[w].end = run->window.by_ordinal ? run->window.nwork : 0;
+			run->workers[w].end = run->window.partitions > 0 ? run->window.nwork : 0;
 		}
 	}
 	gpucol_cpu_begin_slice(run);
-	if (run->window.nwork <= least_dealt(run) && !run->window.by_ordinal)
+	if (run->window.nwork <= least_dealt(run) && run->window.partitions == 0)
 		do_share(run, 0);
 	else
 		gpucol_pool_run(run->nworkers, do_share, run);

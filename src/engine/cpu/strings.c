@@ -13,6 +13,8 @@
 #define LAST_PIECE	65536
 #define SPINS		100			/* before a thread sleeps until it has a shard's lock */
 #define SOUGHT		128			/* strings that slots are fetched for at a time */
+#define BLOCK		256			/* codes numbered together where a segment's rows have most of them, */
+#define ASKED		4096		/* and so many have been numbered one by one */
 
 /* Strings that are looked up. */
 typedef struct Search
@@ -342,16 +344,16 @@ open_map(GpucolRun *run, const GpucolCpuColumn *column)
 	{
 		gpucol_cpu_free(run, map->numbers);
 		map->numbers = gpucol_cpu_alloc0(run, sizeof(uint32_t) * gpucol_cpu_code_space(column));
+		map->asked = 0;
 		__atomic_store_n(&map->serial, map->numbers == NULL ? 0 : serial, __ATOMIC_RELEASE);
 	}
 	pthread_mutex_unlock(&strings->lock);
 	return map->numbers;
 }
 
-/* Number the codes of n rows, SOUGHT at most, that have no number yet. */
+/* Number n codes, SOUGHT at most. */
 static GpucolStatus
-number_codes(GpucolRun *run, const GpucolCpuColumn *column, const uint32_t *codes, const uint16_t *rows,
-			 uint32_t n, uint32_t *map, uint64_t *numbers)
+number_codes(GpucolRun *run, const GpucolCpuColumn *column, const uint32_t *codes, uint32_t n, uint32_t *map)
 {
 	GpucolBytes values[SOUGHT];
 	uint64_t	hashes[SOUGHT];
@@ -363,24 +365,84 @@ number_codes(GpucolRun *run, const GpucolCpuColumn *column, const uint32_t *code
 	all[0] = 0;
 	for (uint32_t i = 0; i < n; i++)
 	{
-		values[i] = column->entries[codes[rows[i]]];
+		values[i] = column->entries[codes[i]];
 		GPUCOL_PREFETCH(values[i].data);
 		all[i] = (uint16_t) i;
 	}
 	status = gpucol_cpu_strings_find(run, values, all, n, hashes, found);
 	for (uint32_t i = 0; i < n && status == GPUCOL_OK; i++)
+		__atomic_store_n(&map[codes[i]], (uint32_t) found[i] + 1, __ATOMIC_RELAXED);
+	return status;
+}
+
+/* Number those codes of a code's block that have no number yet. */
+static GpucolStatus
+number_block(GpucolRun *run, const GpucolCpuColumn *column, uint32_t code, uint32_t *map)
+{
+	uint32_t	codes[SOUGHT];
+	uint32_t	end = code / BLOCK * BLOCK + BLOCK;
+	GpucolStatus status = GPUCOL_OK;
+
+	for (uint32_t c = code / BLOCK * BLOCK; c < end && c < column->ndict && status == GPUCOL_OK;)
 	{
-		numbers[rows[i]] = found[i];
-		__atomic_store_n(&map[codes[rows[i]]], (uint32_t) found[i] + 1, __ATOMIC_RELAXED);
+		uint32_t	n = 0;
+
+		for (; n < SOUGHT && c < end && c < column->ndict; c++)
+		{
+			codes[n] = c;
+			n += __atomic_load_n(&map[c], __ATOMIC_RELAXED) == 0;
+		}
+		status = number_codes(run, column, codes, n, map);
 	}
 	return status;
 }
 
+/*
+ * Number the codes of n rows, SOUGHT at most, that have no number yet.  A dictionary's entries
+ * ascend, and so do the strings that were added with them: where most of them will be asked for,
+ * they are read in this order.
+ */
+static GpucolStatus
+number_rows(GpucolRun *run, const GpucolCpuColumn *column, bool blocks, const uint32_t *codes,
+			const uint16_t *rows, uint32_t n, uint64_t *numbers)
+{
+	uint32_t   *map = run->agg.strings->maps[column->slot].numbers;
+	uint32_t	unknown[SOUGHT];
+	GpucolStatus status = GPUCOL_OK;
+
+	unknown[0] = 0;
+	for (uint32_t i = 0; i < n; i++)
+		unknown[i] = codes[rows[i]];
+	for (uint32_t i = 0; i < n && blocks && status == GPUCOL_OK; i++)
+		if (__atomic_load_n(&map[unknown[i]], __ATOMIC_RELAXED) == 0)
+			status = unknown[i] < column->ndict ? number_block(run, column, unknown[i], map) :
+				number_codes(run, column, &unknown[i], 1, map);
+	if (!blocks)
+	{
+		status = number_codes(run, column, unknown, n, map);
+		__atomic_fetch_add(&run->agg.strings->maps[column->slot].asked, n, __ATOMIC_RELAXED);
+	}
+	for (uint32_t i = 0; i < n && status == GPUCOL_OK; i++)
+		numbers[rows[i]] = __atomic_load_n(&map[unknown[i]], __ATOMIC_RELAXED) - UINT64_C(1);
+	return status;
+}
+
+/* Will the segment's rows, of which so many of a vector pass, have most of the column's codes? */
+static bool
+asks_most(GpucolRun *run, const GpucolCpuColumn *column, uint32_t passing)
+{
+	const GpucolCpuCodeMap *map = &run->agg.strings->maps[column->slot];
+
+	return __atomic_load_n(&map->asked, __ATOMIC_RELAXED) >= ASKED && column->slot < run->program->ncolumns &&
+		(uint64_t) passing * run->input.nvectors >= column->ndict + (uint64_t) column->ndict / 2;
+}
+
 GpucolStatus
-gpucol_cpu_strings_codes(GpucolRun *run, const GpucolCpuColumn *column, const uint32_t *codes,
+gpucol_cpu_strings_codes(GpucolRun *run, const GpucolCpuColumn *column, uint32_t passing, const uint32_t *codes,
 						 const uint8_t *skip, uint32_t n, uint64_t *numbers)
 {
 	uint32_t   *map = open_map(run, column);
+	bool		blocks = map != NULL && asks_most(run, column, passing);
 	uint16_t	rows[SOUGHT + 1];
 	uint32_t	nrows = 0;
 	GpucolStatus status = map == NULL ? GPUCOL_OUT_OF_MEMORY : GPUCOL_OK;
@@ -395,8 +457,8 @@ gpucol_cpu_strings_codes(GpucolRun *run, const GpucolCpuColumn *column, const ui
 		nrows += known == 0;
 		if (nrows < SOUGHT)
 			continue;
-		status = number_codes(run, column, codes, rows, nrows, map, numbers);
+		status = number_rows(run, column, blocks, codes, rows, nrows, numbers);
 		nrows = 0;
 	}
-	return status == GPUCOL_OK ? number_codes(run, column, codes, rows, nrows, map, numbers) : status;
+	return status == GPUCOL_OK ? number_rows(run, column, blocks, codes, rows, nrows, numbers) : status;
 }

@@ -49,6 +49,7 @@ typedef struct GpucolCpuCodeMap
 {
 	uint64_t	serial;			/* segment */
 	uint32_t   *numbers;
+	uint32_t	asked;			/* codes that rows had before these were known, about */
 } GpucolCpuCodeMap;
 
 struct GpucolCpuStrings
@@ -104,9 +105,9 @@ extern GpucolStatus gpucol_cpu_strings_empty(GpucolRun *run, uint64_t *number);
 
 /*
  * The numbers of n dictionary codes of a column of the current segment; 0 where a byte of `skip`
- * (NULL = none) is set.
+ * (NULL = none) is set.  Of a vector about `passing` rows ask for theirs.
  */
-extern GpucolStatus gpucol_cpu_strings_codes(GpucolRun *run, const GpucolCpuColumn *column,
+extern GpucolStatus gpucol_cpu_strings_codes(GpucolRun *run, const GpucolCpuColumn *column, uint32_t passing,
 											 const uint32_t *codes, const uint8_t *skip, uint32_t n,
 											 uint64_t *numbers);
 

@@ -104,7 +104,7 @@ deal_rows(GpucolCpuWorker *worker, uint64_t *first)
 	GpucolRun  *run = worker->run;
 	uint64_t	nrows = run->join.probes[run->join.tail].table->nrows;
 
-	if (!run->window.by_ordinal)
+	if (run->window.partitions == 0)
 	{
 		*first = atomic_fetch_add(&run->join.tail_next, GPUCOL_VECTOR_VALUES);
 		return *first < nrows;
@@ -116,7 +116,7 @@ deal_rows(GpucolCpuWorker *worker, uint64_t *first)
 		*first = (uint64_t) worker->next * GPUCOL_VECTOR_VALUES;
 		if (*first >= nrows)
 			return false;
-		if ((int) (ordinal % (unsigned) run->agg.nparts) % run->nworkers != worker->index)
+		if ((int) (ordinal % run->window.partitions) % run->nworkers != worker->index)
 			continue;
 		worker->next++;
 		return true;
@@ -148,9 +148,9 @@ is_done(const GpucolRun *run)
 
 	for (int w = 0; w < run->nworkers; w++)
 		if (run->workers[w].trail->paused ||
-			(run->window.by_ordinal && (uint64_t) run->workers[w].next * GPUCOL_VECTOR_VALUES < nrows))
+			(run->window.partitions > 0 && (uint64_t) run->workers[w].next * GPUCOL_VECTOR_VALUES < nrows))
 			return false;
-	return run->window.by_ordinal || run->join.tail_next >= nrows;
+	return run->window.partitions > 0 || run->join.tail_next >= nrows;
 }
 
 /* Does a probe deliver rows of its table in this turn? */
@@ -190,7 +190,7 @@ gpucol_cpu_tail_step(GpucolRun *run)
 		run->join.in_tail = true;
 	}
 	gpucol_cpu_begin_slice(run);
-	if (run->join.probes[run->join.tail].table->nrows <= GPUCOL_VECTOR_VALUES && !run->window.by_ordinal)
+	if (run->join.probes[run->join.tail].table->nrows <= GPUCOL_VECTOR_VALUES && run->window.partitions == 0)
 		deliver_share(run, 0);
 	else
 		gpucol_pool_run(run->nworkers, deliver_share, run);
