@@ -53,6 +53,21 @@ SET gpucol.cpu_threads = 1;
 CREATE TABLE sums AS SELECT n, sum(f / 3) s FROM packed WHERE f < 1e9 GROUP BY n;
 SET gpucol.cpu_threads = 3;
 SELECT count(*) FROM (SELECT n, sum(f / 3) s FROM packed WHERE f < 1e9 GROUP BY n EXCEPT ALL TABLE sums) d;
+CREATE TABLE bits (threads int, n int, t text, s float8, a float8, d float8, r float8, c bigint);
+DO $$
+BEGIN
+	FOR threads IN 1..5 LOOP
+		PERFORM set_config('gpucol.cpu_threads', threads::text, false);
+		INSERT INTO bits SELECT threads, n, max(t), sum(f / 3), avg(v / 7) FILTER (WHERE id % 3 > 0), stddev(f / 3), corr(f / 3, v / 7), count(DISTINCT few) FROM packed WHERE f < 1e9 GROUP BY n;
+		INSERT INTO bits SELECT threads, NULL, t, sum(f / 3), avg(v / 7) FILTER (WHERE id % 3 > 0), stddev(f / 3), regr_slope(f / 3, v / 7), max(few) FROM packed WHERE f < 1e9 GROUP BY t;
+		-- the first that is not finite counts, and -0 is a sum
+		INSERT INTO bits SELECT threads, n, NULL, sum(CASE id % 5 WHEN 0 THEN 'Infinity' WHEN 1 THEN 'NaN' ELSE -0.0 END::float8), avg(-0.0::float8), stddev(1 / v) FROM packed WHERE v <> 0 GROUP BY n;
+	END LOOP;
+END $$;
+SELECT b.threads, count(*) > 20000 AS many, count(b.n) - count(a.n) AS n, count(*) FILTER (WHERE (b.t, b.c) IS DISTINCT FROM (a.t, a.c) OR float8send(b.s) IS DISTINCT FROM float8send(a.s)
+	OR float8send(b.a) IS DISTINCT FROM float8send(a.a) OR float8send(b.d) IS DISTINCT FROM float8send(a.d) OR float8send(b.r) IS DISTINCT FROM float8send(a.r)) AS other
+FROM (SELECT *, row_number() OVER (PARTITION BY threads ORDER BY n, t COLLATE "C", c, d, a) AS i FROM bits) b
+JOIN (SELECT *, row_number() OVER (ORDER BY n, t COLLATE "C", c, d, a) AS i FROM bits WHERE threads = 1) a USING (i) GROUP BY b.threads ORDER BY 1;
 
 -- EXPLAIN tells of the tables of the CPU engine's threads and of their merge.
 SET gpucol.engine = cpu;
@@ -72,6 +87,9 @@ SELECT am_reduction('SELECT count(*) FROM am_objects');
 SELECT am_reduction('SELECT sum(f) FROM am_objects');
 SELECT am_reduction('SELECT few, sum(f) FROM am_objects GROUP BY 1');
 SELECT am_reduction('SELECT t, sum(f) FROM am_objects GROUP BY 1');
+SET gpucol.cpu_threads = 1;
+SELECT am_reduction('SELECT t, sum(f) FROM am_objects GROUP BY 1');
+SET gpucol.cpu_threads = 2;
 DELETE FROM am_objects WHERE id < 10;
 INSERT INTO am_objects SELECT * FROM am_objects WHERE id = 11;
 SELECT am_reduction('SELECT few, sum(f) FROM am_objects GROUP BY 1');
