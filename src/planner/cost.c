@@ -366,22 +366,35 @@ gpucol_cost_probe(double rows, double table_rows, int nkeys, int nresidual, doub
 		(rows * operators * Max(nkeys, 1) + pairs * JOINED_ROW_OPERATORS * (1 + nresidual));
 }
 
-/*
- * Up to which cost a path is preferred to one of this cost that may prove far dearer.
- */
-Cost
-gpucol_cost_risked(Cost total)
+/* Does a path scan all of its inner side for each outer row? */
+static bool
+is_blind_loop(const Path *path)
 {
-	return RISK_SHARE * total + RISK_COST;
+	return path->pathtype == T_NestLoop && path->param_info == NULL &&
+		((const NestPath *) path)->jpath.innerjoinpath->param_info == NULL;
+}
+
+/* Does a path look joined rows up by an index, as many as there will be? */
+static bool
+looks_joined_up(const Path *path)
+{
+	return path->pathtype == T_NestLoop && path->param_info == NULL &&
+		IS_JOIN_REL(((const NestPath *) path)->jpath.outerjoinpath->parent) &&
+		((const NestPath *) path)->jpath.innerjoinpath->param_info != NULL;
 }
 
 /*
- * The same, the path being lookups of joined rows by an index.
+ * The cost up to which a join by the engine is preferred to a path that may prove far dearer; 0: never.  Of lookups by
+ * an index there are as many as rows of a join.
  */
 Cost
-gpucol_cost_risked_lookups(Cost total)
+gpucol_cost_preferred(const Path *path)
 {
-	return total < LOOKUPS_RISKED ? 0 : LOOKUPS_RISK_SHARE * total;
+	Cost		total = path->total_cost;
+
+	if (is_blind_loop(path))
+		return RISK_SHARE * total + RISK_COST;
+	return looks_joined_up(path) && total >= LOOKUPS_RISKED ? LOOKUPS_RISK_SHARE * total : 0;
 }
 
 /*

@@ -492,6 +492,32 @@ table_pipe(Pair *pair, const GpucolJoinPipe *drive, bool rows_alone)
 	return made;
 }
 
+/* The cost of a pipe's rows, with the conditions that PostgreSQL tests of them. */
+static Cost
+rows_cost(PlannerInfo *root, const GpucolJoinPipe *pipe)
+{
+	QualCost	tests;
+
+	cost_qual_eval(&tests, pipe->host, root);
+	return pipe->build + pipe->flow + pipe->joined * (tests.per_tuple + (pipe->host != NIL ? cpu_tuple_cost : 0));
+}
+
+/*
+ * A pipe of the pair whose keys PostgreSQL computes, where an engine cannot and that is cheaper than what is `made`,
+ * or NULL.
+ */
+static GpucolJoinPipe *
+computing_pipe(Pair *pair, const GpucolJoinPipe *drive, GpucolJoinPipe *made)
+{
+	GpucolJoinPipe *computing;
+
+	if (drive == NULL || (made == NULL ? pair->reason == NULL : made->host == NIL))
+		return made;
+	computing = table_pipe(pair, drive, true);
+	return made == NULL || (computing != NULL && rows_cost(pair->root, computing) < rows_cost(pair->root, made)) ?
+		computing : made;
+}
+
 /* A pipe of the pair, or NULL. */
 static GpucolJoinPipe *
 pair_pipe(Pair *pair)
@@ -506,9 +532,10 @@ pair_pipe(Pair *pair)
 	if (gpucol_join_is_first(pair->root, pair->build))
 		return lateral_pipe(pair, drive, false);
 	made = table_pipe(pair, drive, false);
-	/* PostgreSQL computes keys that an engine cannot */
-	if (made == NULL && pair->reason != NULL && own_pipe(pair->root, pair->build) != NULL)
-		made = table_pipe(pair, drive, true);
+	if (own_pipe(pair->root, pair->build) != NULL)
+		made = computing_pipe(pair, drive, made);
+	if (own_pipe(pair->root, pair->drive) != NULL && (made == NULL || made->host != NIL))
+		made = computing_pipe(pair, gpucol_join_rows_pipe(pair->root, pair->drive, pair->joinrel), made);
 	return made;
 }
 
@@ -627,37 +654,11 @@ add_join_path(PlannerInfo *root, RelOptInfo *joinrel, GpucolJoinPipe *pipe)
 		add_path(joinrel, &path->path);
 }
 
-/* Does a path scan all of its inner side for each outer row? */
-static bool
-is_blind_loop(const Path *path)
-{
-	return path->pathtype == T_NestLoop && path->param_info == NULL &&
-		((const NestPath *) path)->jpath.innerjoinpath->param_info == NULL;
-}
-
 /* Is a path one of a pipe? */
 static bool
 is_join_path(const Path *path)
 {
 	return IsA(path, CustomPath) && ((const CustomPath *) path)->methods == &path_methods;
-}
-
-/* Does a path look joined rows up by an index, as many as there will be? */
-static bool
-looks_joined_up(const Path *path)
-{
-	return path->pathtype == T_NestLoop && path->param_info == NULL &&
-		IS_JOIN_REL(((const NestPath *) path)->jpath.outerjoinpath->parent) &&
-		((const NestPath *) path)->jpath.innerjoinpath->param_info != NULL;
-}
-
-/* The cost up to which a join by the engine is preferred to a path. */
-static Cost
-preferred_up_to(const Path *path)
-{
-	if (is_blind_loop(path))
-		return gpucol_cost_risked(path->total_cost);
-	return looks_joined_up(path) ? gpucol_cost_risked_lookups(path->total_cost) : 0;
 }
 
 /*
@@ -680,7 +681,7 @@ avoid_loops(PlannerInfo *root, RelOptInfo *joinrel)
 		const Path *path = lfirst(lc);
 
 		there |= is_join_path(path);
-		if (is_join_path(path) || pipe->total > preferred_up_to(path))
+		if (is_join_path(path) || pipe->total > gpucol_cost_preferred(path))
 			continue;
 		joinrel->pathlist = foreach_delete_current(joinrel->pathlist, lc);
 		removed = true;

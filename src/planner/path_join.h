@@ -90,11 +90,8 @@ extern Cost gpucol_cost_insert(double rows);
 extern Cost gpucol_cost_probe(double rows, double table_rows, int nkeys, int nresidual,
 							  double joined);
 
-/* ... up to which a path is preferred to one of this cost that may prove far dearer */
-extern Cost gpucol_cost_risked(Cost total);
-
-/* ... to lookups by an index, of as many rows as a join may deliver, of this cost; 0: never */
-extern Cost gpucol_cost_risked_lookups(Cost total);
+/* ... up to which a join by the engine is preferred to a path that may prove far dearer; 0: never */
+extern Cost gpucol_cost_preferred(const Path *path);
 
 /* ... a join that hands its rows to PostgreSQL; path->rows is set */
 extern void gpucol_cost_join(Path *path, Cost build, Cost flow, int ncolumns);
