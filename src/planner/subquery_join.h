@@ -30,7 +30,9 @@ typedef struct GpucolGroupedJoin
 								 * something of the outer query on their right */
 	bool		asked_each;		/* the subquery is executed for each row of the outer query's one table */
 	bool		collects;		/* its value collects, and each group that is computed is asked for */
-	List	   *beyond;			/* columns that say that a group has floats too large to be summed here */
+	List	   *beyond;			/* what says that the subquery is to be executed for a row: its group has floats too
+								 * large to be summed here, or several rows, or its key is near its type's end; */
+	bool		may_execute;	/* that can be */
 	const char *reason;			/* why not, or NULL */
 } GpucolGroupedJoin;
 
@@ -45,6 +47,15 @@ extern Node *gpucol_grouped_move_out(Node *node);
 
 /* May the outer query compute this for all its rows?  Else the reason is kept. */
 extern bool gpucol_grouped_check_outer(GpucolGroupedJoin *join, Node *moved);
+
+/*
+ * subquery_within.c: a sum of the outer query's column and a constant, as it was moved out, that is an error near
+ * the type's ends: NULL there, for which join->beyond has a condition more; NULL: it is none.
+ */
+extern Node *gpucol_grouped_within(GpucolGroupedJoin *join, Node *moved);
+
+/* ... the value of the only row of each key, or NULL; join->beyond says of which keys there are several. */
+extern Node *gpucol_grouped_only(GpucolGroupedJoin *join, Node *value);
 
 /* Sort all conditions of the subquery's WHERE: they stay there, or become the join's. */
 extern bool gpucol_grouped_conditions(GpucolGroupedJoin *join);

@@ -218,6 +218,7 @@ take_equality(GpucolGroupedJoin *join, OpExpr *op)
 		GpucolReferences outer = gpucol_subquery_references(other);
 		OpExpr	   *condition;
 		TargetEntry *tle;
+		Node	   *within;
 
 		if (!own.own || own.outer || own.farther || outer.own || !outer.outer || outer.farther ||
 			checkExprHasSubLink(key) || checkExprHasSubLink(other))
@@ -225,8 +226,10 @@ take_equality(GpucolGroupedJoin *join, OpExpr *op)
 		if (!is_join_equality(op, key, types[i], &equal, &less))
 			return false;
 		other = gpucol_grouped_move_out(other);
-		if (!gpucol_grouped_check_outer(join, other))
+		within = gpucol_grouped_within(join, other);
+		if (!gpucol_grouped_check_outer(join, within != NULL ? linitial(((OpExpr *) other)->args) : other))
 			return false;
+		other = within != NULL ? within : other;
 		note_asked(join, op, key, other, i == 0);
 		tle = gpucol_grouped_column(join, (Expr *) key, "key");
 		group_by(join, tle, equal, less);
@@ -434,8 +437,12 @@ static Node *
 join_only_value(GpucolGroupedJoin *join, Node *value)
 {
 	GpucolReferences found = gpucol_subquery_references(value);
+	bool		unique = gpucol_subquery_is_unique(join->inner, join->equalities);
+	Node	   *only = unique ? NULL : gpucol_grouped_only(join, value);
 
-	if (!gpucol_subquery_is_unique(join->inner, join->equalities))
+	if (only != NULL)
+		return only;
+	if (!unique)
 		join->reason = "it may return several rows, which is an error";
 	else if (!found.own || contain_nonstrict_functions(value))
 		join->reason = "its value may be other than NULL where no row is found";
@@ -634,6 +641,7 @@ make_join(GpucolGroupedJoin *join, Query *inner, const SubLink *sublink, bool ex
 	if (join->reason == NULL)
 	{
 		join->inner = inner;
+		join->may_execute = true;
 		value = prepare_join(join, exists);
 	}
 	if (value == NULL)
