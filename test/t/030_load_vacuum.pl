@@ -209,10 +209,12 @@ sub finish_benches
 {
 	for my $bench (@_)
 	{
-		ok($bench->{handle}->finish || ($bench->{name} =~ /vacuum|clean/ && ${ $bench->{error} } =~ $spgist), "$bench->{name}: no client failed") ||
-		  diag(${ $bench->{error} });
+		my $finished = $bench->{handle}->finish;
+		my $excused = $bench->{name} =~ /vacuum|clean/ && ${ $bench->{error} } =~ $spgist;
+
+		ok($finished || $excused, "$bench->{name}: no client failed") || diag(${ $bench->{error} });
 		my ($done) = ${ $bench->{output} } =~ /transactions actually processed: (\d+)/;
-		cmp_ok($done // 0, '>', 0, "$bench->{name}: it ran");
+		ok(($done // 0) > 0 || $excused, "$bench->{name}: it ran");
 		note("$bench->{name}: $done");
 	}
 	return;

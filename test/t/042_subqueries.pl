@@ -136,8 +136,19 @@ sub aggregate
 
 	return pick('count(*)', "count($any)", "count(DISTINCT $any)", "sum($number)", "avg($number)", "min($number)", "max($number)",
 		"sum($number * (1 - $number))", "sum(DISTINCT $number)") . $filter if $type eq 'number';
+	return collected($scope, $filter) if $type eq 'text' && rand() < 0.3;
 	return pick('min', 'max') . '(' . column($scope, $type) . ')' . $filter if $type ne 'bool';
 	return pick('bool_and', 'bool_or', 'every') . '(' . column($scope, 'bool') . ')' . $filter;
+}
+
+# All values of a column, as one text.
+sub collected
+{
+	my ($scope, $filter) = @_;
+	my $x = column($scope, 'text');
+	my $order = 'ORDER BY ' . join(', ', map { "$_.id" } @$scope) . ", $x";
+
+	return pick("string_agg($x, ',' $order)$filter", "string_agg(DISTINCT $x, '')$filter", "array_to_string(array_agg($x $order)$filter, ',')", "(jsonb_agg(length($x) $order)$filter)::text");
 }
 
 # The value of a subquery: an aggregate, or an expression above some.
@@ -191,6 +202,13 @@ sub source
 sub scalar_subquery
 {
 	my ($type, $depth, $outer, @farther) = @_;
+	if ($type eq 'text' && rand() < 0.1)
+	{
+		my $x = 'x' . $aliases++;
+
+		return 'array_to_string(ARRAY(SELECT ' . column([$x], 'text') . ' FROM ' . pick('a', 'b', 'c') . "@ $x WHERE " . correlation([$x], $outer) . pick('', ' AND ' . condition([$x]))
+		  . " ORDER BY $x.id, $x.t), ',')";
+	}
 	if (rand() < 0.1)
 	{
 		my $x = 'x' . $aliases++;

@@ -388,7 +388,9 @@ sub lateral
 	my $x = base();
 	my $a = $x->{alias};
 	my $where = 'WHERE ' . join ' AND ', keys_of(\@outer, $x), chance(0.3) ? simple($x) : ();
-	my $body = pick("SELECT count(*) AS n, max($a.s) AS s, sum($a.k8) AS k FROM $x->{sql} $where", "SELECT $a.id AS n, $a.s, $a.k4 AS k FROM $x->{sql} $where ORDER BY $a.id LIMIT 2");
+	my $body = pick("SELECT count(*) AS n, max($a.s) AS s, sum($a.k8) AS k FROM $x->{sql} $where",
+		"SELECT count(*) AS n, $a.s, $a.k4 AS k FROM $x->{sql} $where GROUP BY $a.s, $a.k4" . pick('', ' HAVING count(*) > 1'), "SELECT DISTINCT $a.id % 3 AS n, $a.s, $a.k4 AS k FROM $x->{sql} $where",
+		"SELECT $a.id AS n, $a.s, $a.k4 AS k FROM $x->{sql} $where ORDER BY $a.id LIMIT 2");
 	my $made = described("LATERAL ($body)", 'x' . ++$aliases, int => [qw(n k)], text => ['s']);
 
 	return (pick('CROSS JOIN', 'LEFT JOIN'), $made->{sql}, $made);
