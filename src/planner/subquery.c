@@ -654,7 +654,7 @@ rewrite_conditions(Rewriting *rewriting)
 
 /* Rewrite subqueries behind LATERAL; returns how many. */
 static int
-rewrite_laterals(Query *query)
+rewrite_laterals(Query *query, bool asked)
 {
 	int			count = 0;
 
@@ -663,7 +663,7 @@ rewrite_laterals(Query *query)
 		RangeTblEntry *rte = rt_fetch(rti, query->rtable);
 
 		if (rte->rtekind == RTE_SUBQUERY && rte->lateral)
-			count += gpucol_subquery_join_lateral(query, rti);
+			count += gpucol_subquery_join_lateral(query, rti, asked);
 	}
 	return count;
 }
@@ -828,7 +828,7 @@ rewrite_query(Query *query, bool top, bool keep_table, Bitmapset *asked)
 	rewrite_sublinks(query->havingQual, &count);
 	if (reason != NULL || query->setOperations != NULL)
 		return count;
-	count += rewrite_laterals(query);
+	count += rewrite_laterals(query, !bms_is_empty(asked));
 	if (query->hasSubLinks)
 		count += rewrite_level(query, top, asked);
 	return count + gpucol_subquery_distinct(query);

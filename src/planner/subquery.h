@@ -110,9 +110,10 @@ extern Node *gpucol_subquery_join_once(Query *query, SubLink *sublink);
 
 /*
  * subquery_lateral.c: have an entry of the range table that is a subquery behind LATERAL, of first rows of an order, of
- * groups or of aggregates, compute all keys at once; false if it stays, and a reason is noted.
+ * groups or of aggregates, compute all keys at once; false if it stays, and a reason is noted.  `asked`: all rows
+ * of the query are.
  */
-extern bool gpucol_subquery_join_lateral(Query *query, Index rti);
+extern bool gpucol_subquery_join_lateral(Query *query, Index rti, bool asked);
 
 /* seldom.c: a subquery in an expression is executed for no row, as far as can be told. */
 extern void gpucol_seldom_mark(Query *query);
@@ -215,12 +216,13 @@ extern void gpucol_subquery_restrict(Query *outer, Query *inner, List *asked);
 extern Query *gpucol_subquery_asked(Query *outer, Index rti, List *columns);
 
 /*
- * ... leave out all groups that no row of `outer` asks for; false where that cannot be told.  `outer` reads one table.
+ * ... leave out all groups that no row of `outer` asks for; false where that cannot be told.  `outer` reads one table
+ * and, perhaps, the subquery itself, which is entry `rti` of its range table.
  */
-extern bool gpucol_subquery_restrict_exactly(Query *outer, Query *inner, List *asked);
+extern bool gpucol_subquery_restrict_exactly(Query *outer, Query *inner, List *asked, Index rti);
 
 /*
- * subquery_collect.c: is a query's value one that collects?  What takes the place of ARRAY(SELECT ...), which is
+ * subquery_collect.c: is a value of a query one that collects?  What takes the place of ARRAY(SELECT ...), which is
  * executed for each row of the one table of `query` that passes its conditions, or NULL.
  */
 extern bool gpucol_subquery_collects(const Query *query);

@@ -42,8 +42,7 @@ has_collecting(Node *node, void *context)
 bool
 gpucol_subquery_collects(const Query *query)
 {
-	return query->hasAggs && query->targetList != NIL &&
-		has_collecting((Node *) linitial_node(TargetEntry, query->targetList)->expr, NULL);
+	return query->hasAggs && has_collecting((Node *) query->targetList, NULL);
 }
 
 /* array_agg of a query's column in its order. */

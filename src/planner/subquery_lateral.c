@@ -314,6 +314,20 @@ execute_column(Query *subquery, TargetEntry *column)
 	return sublink;
 }
 
+/* Is a query's FROM clause one table and the subquery, and are all its rows read? */
+static bool
+reads_one_table(const Query *query, const Place *place)
+{
+	const List *fromlist = query->jointree->fromlist;
+	const Node *table = place->join != NULL ? place->join->larg : linitial(fromlist);
+
+	if (place->join != NULL ? linitial(fromlist) != place->join || list_length(fromlist) != 1 :
+		place->from != query->jointree || list_length(fromlist) != 2)
+		return false;
+	return IsA(table, RangeTblRef) && !query->hasTargetSRFs &&
+		((query->limitCount == NULL && query->limitOffset == NULL) || query->hasAggs || query->groupClause != NIL);
+}
+
 /* Build the subquery of groups in which the values of the row are; false with a reason. */
 static bool
 prepare_row(GpucolGroupedJoin *join, const Place *place, Query *subquery, List **values)
@@ -323,6 +337,8 @@ prepare_row(GpucolGroupedJoin *join, const Place *place, Query *subquery, List *
 	join->reason = gpucol_grouped_decline(join->inner, 1);
 	if (join->reason == NULL && !can_be_left(place))
 		join->reason = "a join around it adds rows or has conditions";
+	join->asked_each &= reads_one_table(join->outer, place);
+	join->collects = join->asked_each && gpucol_subquery_collects(join->inner);
 	if (join->reason != NULL || !gpucol_grouped_conditions(join))
 		return false;
 	foreach(lc, subquery->targetList)
@@ -420,11 +436,11 @@ join_one_row(GpucolGroupedJoin *join, const Place *place, RangeTblEntry *rte)
 }
 
 bool
-gpucol_subquery_join_lateral(Query *query, Index rti)
+gpucol_subquery_join_lateral(Query *query, Index rti, bool asked)
 {
 	RangeTblEntry *rte = rt_fetch(rti, query->rtable);
 	Query	   *subquery = rte->subquery;
-	GpucolGroupedJoin join = {.outer = query,.rti = rti};
+	GpucolGroupedJoin join = {.outer = query,.rti = rti,.asked_each = asked};
 	Place		place = {0};
 	GpucolReferences found = gpucol_subquery_references((Node *) subquery);
 	bool		one = subquery->hasAggs && subquery->groupClause == NIL;

@@ -287,18 +287,23 @@ add_test(Query *inner, List *tests, Query *query)
 }
 
 bool
-gpucol_subquery_restrict_exactly(Query *outer, Query *inner, List *asked)
+gpucol_subquery_restrict_exactly(Query *outer, Query *inner, List *asked, Index rti)
 {
-	Index		rti;
+	Index		table;
 	List	   *columns = NIL;
 	List	   *tests = NIL;
 	List	   *conditions;
+	int			others = 0;
+	ListCell   *lc;
 
-	if (!find_asked(outer, asked, &rti, &columns, &tests) || rti == 0)
+	if (!find_asked(outer, asked, &table, &columns, &tests) || table == 0)
 		return false;
-	conditions = own_conditions(outer, rti);
-	return list_length(conditions) == list_length(gpucol_subquery_conditions(outer->jointree->quals)) &&
-		add_test(inner, tests, make_query(outer, rti, columns, conditions));
+	/* conditions on its values are tested when it has been executed */
+	foreach(lc, gpucol_subquery_conditions(outer->jointree->quals))
+		others += !bms_is_member(rti, pull_varnos_of_level(NULL, lfirst(lc), 0));
+	conditions = own_conditions(outer, table);
+	return list_length(conditions) == others &&
+		add_test(inner, tests, make_query(outer, table, columns, conditions));
 }
 
 /*

@@ -287,7 +287,7 @@ gpucol_grouped_conditions(GpucolGroupedJoin *join)
 	from->quals = rest == NIL ? NULL : (Node *) make_ands_explicit(rest);
 	if (join->collects)
 	{
-		if (!gpucol_subquery_restrict_exactly(join->outer, join->inner, join->asked))
+		if (!gpucol_subquery_restrict_exactly(join->outer, join->inner, join->asked, join->rti))
 			join->reason = "it collects values of groups that no row may ask for";
 	}
 	else if (join->groups != NIL)

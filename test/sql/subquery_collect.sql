@@ -53,6 +53,8 @@ FROM unnest(ARRAY[
 	'SELECT id, ARRAY(SELECT s || v FROM b WHERE b.t = a.t ORDER BY d, o DESC) FROM a WHERE z > 2',
 	'SELECT id, cardinality(ARRAY(SELECT n FROM b WHERE b.k = a.k AND b.v > 4)) FROM a WHERE id > 50',
 	'SELECT sum(length((SELECT string_agg(s, '', '') FROM b WHERE b.k = a.k))), z FROM a GROUP BY z',
+	'SELECT a.id, l.* FROM a, LATERAL (SELECT string_agg(s, '','' ORDER BY o) AS x, count(*) AS c FROM b WHERE b.k = a.k) l WHERE l.c > 2 AND a.z > 1',
+	'SELECT a.id, coalesce(l.x, ''none'') FROM a LEFT JOIN LATERAL (SELECT string_agg((1000 / (o + 1))::text, '','' ORDER BY o) AS x FROM b WHERE b.k = a.k) l ON true WHERE length(l.x) > 9 OR l.x IS NULL',
 	'SELECT id, x FROM (SELECT id, z, (SELECT string_agg(s, '','' ORDER BY o) FROM b WHERE b.k = a.k) AS x FROM a) v']) q
 WHERE differ(q) IS NOT NULL OR NOT is_joined(q);
 
@@ -65,6 +67,8 @@ FROM unnest(ARRAY[
 	'SELECT id FROM a WHERE (SELECT string_agg(s, '''' ORDER BY o) FROM b WHERE b.k = a.k) < ''s3''',
 	'SELECT id, (SELECT string_agg(s, '''' ORDER BY o) FROM b WHERE b.k = a.k + 1 - 1) FROM a',
 	'SELECT id, ARRAY(SELECT v FROM b WHERE b.k = a.k ORDER BY o LIMIT 2) FROM a',
+	'SELECT a.id, l.x FROM a, LATERAL (SELECT string_agg(s, '','' ORDER BY o) AS x FROM b WHERE b.k = a.k) l ORDER BY a.id LIMIT 4',
+	'SELECT a.id, l.x FROM a JOIN a c ON c.id = a.id, LATERAL (SELECT string_agg(s, '','' ORDER BY o) AS x FROM b WHERE b.k = a.k) l',
 	'SELECT * FROM (SELECT id, (SELECT string_agg(s, '''' ORDER BY o) FROM b WHERE b.k = a.k) FROM a ORDER BY id LIMIT 5) v']) q;
 -- an error of a group that is asked for is raised, and one of others is not
 SELECT differ('SELECT id, (SELECT string_agg((1000 / (o - 21))::text, '''') FROM b WHERE b.k = a.k) FROM a WHERE k <> (SELECT k FROM b WHERE o = 21)');
