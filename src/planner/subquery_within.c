@@ -72,6 +72,17 @@ make_value(Oid type, int64 value)
 	return makeConst(type, -1, InvalidOid, get_typlen(type), datum, false, wide ? FLOAT8PASSBYVAL : true);
 }
 
+/* Is no part of an interval long? */
+static bool
+is_short(const Interval *span)
+{
+	const int64 months = MOST_SPAN_DAYS / 31;
+	const int64 time = MOST_SPAN_DAYS * USECS_PER_DAY;
+
+	return span->month >= -months && span->month <= months && span->day >= -MOST_SPAN_DAYS &&
+		span->day <= MOST_SPAN_DAYS && span->time >= -time && span->time <= time;
+}
+
 /*
  * How far values of a type may be from 0 to which a constant is added, or subtracted: integers as far as there is room;
  * 0: it is no such constant.
@@ -82,7 +93,6 @@ room_for(Node *node, Oid type)
 	Const	   *value = (Const *) node;
 	int64		most = most_of(type);
 	int64		number;
-	Interval   *span;
 
 	if (!IsA(node, Const) || value->constisnull)
 		return 0;
@@ -98,10 +108,7 @@ room_for(Node *node, Oid type)
 			number = DatumGetInt64(value->constvalue);
 			break;
 		case INTERVALOID:
-			span = DatumGetIntervalP(value->constvalue);
-			return type == TIMESTAMPOID && Abs((int64) span->month) <= MOST_SPAN_DAYS / 31 &&
-				Abs((int64) span->day) <= MOST_SPAN_DAYS && span->time <= MOST_SPAN_DAYS * USECS_PER_DAY &&
-				span->time >= -MOST_SPAN_DAYS * USECS_PER_DAY ? most : 0;
+			return type == TIMESTAMPOID && is_short(DatumGetIntervalP(value->constvalue)) ? most : 0;
 		default:
 			return 0;
 	}
