@@ -8,6 +8,8 @@ SET search_path = subquery_collect, public;
 \set include :srcdir /include/differ.psql
 \set ECHO none
 \i :include
+\set include :srcdir /include/is_joined.psql
+\i :include
 \set ECHO all
 
 CREATE TABLE a (id int, k int, t text, z int) USING gpucol;
@@ -19,17 +21,6 @@ SELECT gpucol.merge('a') + gpucol.merge('b') > 0 AS merged;
 DELETE FROM b WHERE v = 5;
 INSERT INTO b SELECT i % 450, 'key ' || i, i, i, i, 's', NULL, 5000 + i FROM generate_series(1, 40) i;
 ANALYZE a, b;
-
-CREATE FUNCTION is_joined(query text) RETURNS bool LANGUAGE plpgsql AS $$
-DECLARE
-	line text;
-	joined bool := true;
-BEGIN
-	FOR line IN EXECUTE 'EXPLAIN (COSTS OFF) ' || query LOOP
-		joined := joined AND line !~ 'Nested Loop|SubPlan';
-	END LOOP;
-	RETURN joined;
-END $$;
 
 EXPLAIN (COSTS OFF) SELECT id, (SELECT string_agg(s, ', ' ORDER BY o) FROM b WHERE b.k = a.k) FROM a;
 EXPLAIN (COSTS OFF) SELECT id, ARRAY(SELECT v FROM b WHERE b.k = a.k ORDER BY o) FROM a WHERE z > 2;

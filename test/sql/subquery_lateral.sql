@@ -8,6 +8,8 @@ SET search_path = subquery_lateral, public;
 \set include :srcdir /include/differ.psql
 \set ECHO none
 \i :include
+\set include :srcdir /include/is_joined.psql
+\i :include
 \set ECHO all
 
 CREATE TABLE a (id int, k int, t text, n numeric(8,2), z int) USING gpucol;
@@ -20,17 +22,6 @@ SELECT gpucol.merge('a') + gpucol.merge('b') > 0 AS merged;
 DELETE FROM b WHERE v = 5;
 INSERT INTO b SELECT i % 450, 'key ' || i, i, i, i, 's', NULL FROM generate_series(1, 40) i;
 ANALYZE a, b, e;
-
-CREATE FUNCTION is_joined(query text) RETURNS bool LANGUAGE plpgsql AS $$
-DECLARE
-	line text;
-	joined bool := true;
-BEGIN
-	FOR line IN EXECUTE 'EXPLAIN (COSTS OFF) ' || query LOOP
-		joined := joined AND line !~ 'Nested Loop|SubPlan';
-	END LOOP;
-	RETURN joined;
-END $$;
 
 EXPLAIN (COSTS OFF) SELECT a.id, l.c, l.s FROM a, LATERAL (SELECT count(*) AS c, sum(v) AS s FROM b WHERE b.k = a.k) l;
 EXPLAIN (COSTS OFF) SELECT a.id, l.d FROM a LEFT JOIN LATERAL (SELECT DISTINCT v AS d FROM b WHERE b.k = a.k) l ON true;
