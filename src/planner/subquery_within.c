@@ -145,6 +145,7 @@ is_sum(Oid function)
 	}
 }
 
+/* A comparison with a constant; NULL where the user may not call its function. */
 static Expr *
 compare(Expr *value, Oid type, int strategy, int64 with)
 {
@@ -154,7 +155,7 @@ compare(Expr *value, Oid type, int strategy, int64 with)
 											  InvalidOid, InvalidOid);
 
 	set_opfuncid(op);
-	return (Expr *) op;
+	return gpucol_subquery_may_call(op->opfuncid) ? (Expr *) op : NULL;
 }
 
 Node *
@@ -163,6 +164,8 @@ gpucol_grouped_within(GpucolGroupedJoin *join, Node *moved)
 	OpExpr	   *op = (OpExpr *) moved;
 	CaseWhen   *when;
 	CaseExpr   *choice;
+	Expr	   *low;
+	Expr	   *high;
 	Expr	   *beyond;
 	Expr	   *value;
 	int64		room;
@@ -175,10 +178,11 @@ gpucol_grouped_within(GpucolGroupedJoin *join, Node *moved)
 	if (!IsA(value, Var) || most_of(type) == 0)
 		return NULL;
 	room = room_for(eval_const_expressions(NULL, copyObject(lsecond(op->args))), type);
-	if (room == 0)
+	low = room == 0 ? NULL : compare(value, type, BTLessStrategyNumber, -room);
+	high = room == 0 ? NULL : compare(value, type, BTGreaterStrategyNumber, room);
+	if (low == NULL || high == NULL)
 		return NULL;
-	beyond = make_orclause(list_make2(compare(value, type, BTLessStrategyNumber, -room),
-									  compare(value, type, BTGreaterStrategyNumber, room)));
+	beyond = make_orclause(list_make2(low, high));
 	when = makeNode(CaseWhen);
 	when->expr = copyObject(beyond);
 	when->result = (Expr *) makeNullConst(op->opresulttype, -1, InvalidOid);
@@ -255,9 +259,9 @@ gpucol_grouped_only(GpucolGroupedJoin *join, Node *value)
 	Expr	   *several = compare((Expr *) rows, INT8OID, BTGreaterStrategyNumber, 1);
 	Aggref	   *least;
 
-	if (!join->may_execute || join->groups == NIL || !OidIsValid(min_of(type)) ||
-		!gpucol_subquery_may_call(min_of(type)) || found.outer || found.farther ||
-		checkExprHasSubLink(value))
+	if (!join->may_execute || join->groups == NIL || !OidIsValid(min_of(type)) || several == NULL ||
+		!gpucol_subquery_may_call(F_COUNT_) || !gpucol_subquery_may_call(min_of(type)) ||
+		found.outer || found.farther || checkExprHasSubLink(value))
 		return NULL;
 	least = make_aggregate(min_of(type), type, (Expr *) value);
 	join->inner->hasAggs = true;
