@@ -139,7 +139,7 @@ choose_kind(GpucolWindowScreen *screen)
 	return true;
 }
 
-/* The hash of a row's partition, of which `values` and `isnull` have key k's. */
+/* A hash of a row's partition, and one of its keys more. */
 static inline uint64
 add_to_hash(uint64 hash, const GpucolWindowInput *in, Datum value, bool isnull)
 {

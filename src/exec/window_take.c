@@ -72,8 +72,10 @@ init_taken(Taken *taken, GpucolWindowState *state)
 	find_used(taken);
 	for (int c = 0; c < taken->ncolumns && state->few.next < PG_UINT32_MAX; c++)
 	{
-		taken->left[c] = palloc(taken->used[c] ? GPUCOL_WINDOW_TAKEN * sizeof(Datum) : 1);
-		taken->left_null[c] = palloc(taken->used[c] ? GPUCOL_WINDOW_TAKEN * sizeof(bool) : 1);
+		if (!taken->used[c])
+			continue;
+		taken->left[c] = palloc(GPUCOL_WINDOW_TAKEN * sizeof(Datum));
+		taken->left_null[c] = palloc(GPUCOL_WINDOW_TAKEN * sizeof(bool));
 	}
 }
 

@@ -8,6 +8,7 @@
 #include "postgres.h"
 
 #include "nodes/makefuncs.h"
+#include "nodes/nodeFuncs.h"
 
 #include "plan/make.h"
 
@@ -20,6 +21,34 @@ gpucol_make_null_test(Expr *expr, NullTestType type)
 	test->nulltesttype = type;
 	test->location = -1;
 	return (Expr *) test;
+}
+
+Expr *
+gpucol_make_choice(Expr *condition, Expr *result, Expr *otherwise)
+{
+	CaseWhen   *when = makeNode(CaseWhen);
+	CaseExpr   *choice = makeNode(CaseExpr);
+
+	when->expr = condition;
+	when->result = result;
+	choice->casetype = exprType((Node *) otherwise);
+	choice->casecollid = exprCollation((Node *) otherwise);
+	choice->args = list_make1(when);
+	choice->defresult = otherwise;
+	choice->location = when->location = -1;
+	return (Expr *) choice;
+}
+
+Expr *
+gpucol_make_coalesce(Expr *value, Const *otherwise)
+{
+	CoalesceExpr *coalesce = makeNode(CoalesceExpr);
+
+	coalesce->coalescetype = exprType((Node *) value);
+	coalesce->coalescecollid = exprCollation((Node *) value);
+	coalesce->args = list_make2(value, otherwise);
+	coalesce->location = -1;
+	return (Expr *) coalesce;
 }
 
 RangeTblEntry *

@@ -15,6 +15,12 @@
 /* expr IS NULL, or IS NOT NULL; the expression becomes a part of it. */
 extern Expr *gpucol_make_null_test(Expr *expr, NullTestType type);
 
+/* CASE WHEN condition THEN result ELSE otherwise END, of the latter's type; they become parts of it. */
+extern Expr *gpucol_make_choice(Expr *condition, Expr *result, Expr *otherwise);
+
+/* COALESCE(value, otherwise), of the value's type; they become parts of it. */
+extern Expr *gpucol_make_coalesce(Expr *value, Const *otherwise);
+
 /* An entry of a range table, with these names of columns. */
 extern RangeTblEntry *gpucol_make_entry(RTEKind kind, const char *name, List *columns);
 

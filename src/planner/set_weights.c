@@ -172,14 +172,10 @@ where_not_null(const Aggref *agg)
 static Node *
 sum_counts(const Aggref *agg, Var *weight, Expr *filter)
 {
-	CoalesceExpr *count = makeNode(CoalesceExpr);
 	Expr	   *sum = call(F_INT8_NUMERIC, INT8OID, list_make1(make_sum(agg, (Expr *) weight, filter)));
 
-	count->coalescetype = INT8OID;
-	count->args = list_make2(sum, makeConst(INT8OID, -1, InvalidOid, sizeof(int64), Int64GetDatum(0), false,
-											FLOAT8PASSBYVAL));
-	count->location = -1;
-	return (Node *) count;
+	return (Node *) gpucol_make_coalesce(sum, makeConst(INT8OID, -1, InvalidOid, sizeof(int64), Int64GetDatum(0),
+														false, FLOAT8PASSBYVAL));
 }
 
 /* sum(x * n) */

@@ -142,6 +142,9 @@ extern Bitmapset *gpucol_nearest_asked(const Query *query, Bitmapset *asked);
 extern Bitmapset *gpucol_nearest_asked_below(const Query *query, Index rti, Bitmapset *asked);
 extern bool gpucol_nearest_is_choice(const Node *node);
 
+/* ... are all rows of a query's FROM clause that pass its conditions read, as far as its other clauses tell? */
+extern bool gpucol_nearest_takes_all(const Query *query);
+
 /* ... before a statement is rewritten, when it has been, and, whatever happens, after that */
 extern List *gpucol_nearest_begin(void);
 extern void gpucol_nearest_place(Query *statement);

@@ -25,6 +25,7 @@
 
 #include "compat.h"
 #include "lower/harmless_query.h"
+#include "plan/make.h"
 #include "planner/subquery.h"
 #include "planner/subquery_join.h"
 
@@ -93,7 +94,6 @@ gpucol_subquery_join_array(Query *query, SubLink *sublink)
 	Oid			type;
 	Query	   *collected = make_array_query(castNode(Query, sublink->subselect), &type);
 	SubLink    *scalar = copyObject(sublink);
-	CoalesceExpr *coalesce;
 	Node	   *value;
 
 	if (collected == NULL)
@@ -103,12 +103,8 @@ gpucol_subquery_join_array(Query *query, SubLink *sublink)
 	value = gpucol_subquery_join_scalar(query, scalar, true);
 	if (value == NULL)
 		return NULL;
-	coalesce = makeNode(CoalesceExpr);
-	coalesce->coalescetype = type;
-	coalesce->coalescecollid = exprCollation(value);
-	coalesce->args = list_make2(value, makeConst(type, -1, exprCollation(value), -1,
-												 PointerGetDatum(construct_empty_array(get_element_type(type))),
-												 false, false));
-	coalesce->location = -1;
-	return (Node *) coalesce;
+	return (Node *) gpucol_make_coalesce((Expr *) value,
+										 makeConst(type, -1, exprCollation(value), -1,
+												   PointerGetDatum(construct_empty_array(get_element_type(type))),
+												   false, false));
 }

@@ -63,6 +63,9 @@ extern bool gpucol_grouped_conditions(GpucolGroupedJoin *join);
 /* Is the subquery, with the columns and groups that it has now, one that may stand alone? */
 extern bool gpucol_grouped_is_separate(GpucolGroupedJoin *join);
 
+/* LEFT JOIN of tables of the outer query and entry join->rti, as its entry join->join_rti, which is added. */
+extern JoinExpr *gpucol_grouped_left_join(GpucolGroupedJoin *join, List *left);
+
 /* Join the subquery, join->inner, to the outer query's FROM clause by LEFT JOIN. */
 extern void gpucol_grouped_add_join(GpucolGroupedJoin *join);
 

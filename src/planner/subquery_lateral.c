@@ -32,7 +32,6 @@
 #include "parser/parsetree.h"
 #include "rewrite/rewriteManip.h"
 
-#include "plan/make.h"
 #include "plan/reason.h"
 #include "planner/subquery.h"
 #include "planner/subquery_join.h"
@@ -324,8 +323,7 @@ reads_one_table(const Query *query, const Place *place)
 	if (place->join != NULL ? linitial(fromlist) != place->join || list_length(fromlist) != 1 :
 		place->from != query->jointree || list_length(fromlist) != 2)
 		return false;
-	return IsA(table, RangeTblRef) && !query->hasTargetSRFs &&
-		((query->limitCount == NULL && query->limitOffset == NULL) || query->hasAggs || query->groupClause != NIL);
+	return IsA(table, RangeTblRef) && gpucol_nearest_takes_all(query);
 }
 
 /* Build the subquery of groups in which the values of the row are; false with a reason. */
@@ -357,16 +355,8 @@ static void
 join_list(GpucolGroupedJoin *join, const Place *place)
 {
 	FromExpr   *from = place->from;
-	List	   *before = list_copy_head(from->fromlist, place->number);
-	JoinExpr   *joined = makeNode(JoinExpr);
-	RangeTblEntry *rte = gpucol_make_entry(RTE_JOIN, "unnamed_join", NIL);
+	JoinExpr   *joined = gpucol_grouped_left_join(join, list_copy_head(from->fromlist, place->number));
 
-	rte->jointype = joined->jointype = JOIN_LEFT;
-	join->outer->rtable = lappend(join->outer->rtable, rte);
-	joined->rtindex = join->join_rti;
-	joined->larg = place->number == 1 ? linitial(before) : (Node *) makeFromExpr(before, NULL);
-	joined->rarg = list_nth(from->fromlist, place->number);
-	joined->quals = (Node *) make_ands_explicit(join->conditions);
 	from->fromlist = list_concat(list_make1(joined), list_copy_tail(from->fromlist, place->number + 1));
 }
 

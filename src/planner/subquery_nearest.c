@@ -627,13 +627,19 @@ gpucol_nearest_is_choice(const Node *node)
 		(IsA(node, Aggref) && ((const Aggref *) node)->aggfilter != NULL);
 }
 
+bool
+gpucol_nearest_takes_all(const Query *query)
+{
+	return query->setOperations == NULL && !query->hasTargetSRFs &&
+		((query->limitCount == NULL && query->limitOffset == NULL) || query->hasAggs || query->groupClause != NIL);
+}
+
 /* Are all rows of a query's FROM clause that pass its conditions read, of one table or query? */
 static bool
 reads_all_rows(const Query *query)
 {
 	return list_length(query->jointree->fromlist) == 1 && IsA(linitial(query->jointree->fromlist), RangeTblRef) &&
-		query->setOperations == NULL && !query->hasTargetSRFs &&
-		((query->limitCount == NULL && query->limitOffset == NULL) || query->hasAggs || query->groupClause != NIL);
+		gpucol_nearest_takes_all(query);
 }
 
 Bitmapset *

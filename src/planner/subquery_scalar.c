@@ -312,24 +312,15 @@ join_floats(const Aggref *agg, GpucolGroupedJoin *join)
 									   true);
 }
 
-/* The subquery's value, by executing it where a group has floats that are too large. */
+/* The subquery's value, by executing it for rows of which the join has none. */
 static Node *
 join_beyond(const GpucolGroupedJoin *join, const SubLink *sublink, Node *value)
 {
-	CaseWhen   *when = makeNode(CaseWhen);
-	CaseExpr   *choice = makeNode(CaseExpr);
 	SubLink    *executed = (SubLink *) copyObject(sublink);
 
 	gpucol_seldom_mark(castNode(Query, executed->subselect));
-	when->expr = list_length(join->beyond) == 1 ? linitial(join->beyond) : make_orclause(join->beyond);
-	when->result = (Expr *) executed;
-	when->location = -1;
-	choice->casetype = exprType(value);
-	choice->casecollid = exprCollation(value);
-	choice->args = list_make1(when);
-	choice->defresult = (Expr *) value;
-	choice->location = -1;
-	return (Node *) choice;
+	return (Node *) gpucol_make_choice(list_length(join->beyond) == 1 ? linitial(join->beyond) :
+									   make_orclause(join->beyond), (Expr *) executed, (Expr *) value);
 }
 
 /* The subquery's value over the columns of the join. */
@@ -345,7 +336,6 @@ join_value(Node *node, GpucolGroupedJoin *join)
 		Aggref	   *agg = (Aggref *) node;
 		TargetEntry *tle = gpucol_grouped_column(join, (Expr *) agg, get_func_name(agg->aggfnoid));
 		Var		   *var = gpucol_grouped_var(join, tle, true);
-		CoalesceExpr *coalesce;
 		bool		counts;
 
 		if (!gpucol_harmless_aggregate(agg->aggfnoid, &counts) &&
@@ -354,12 +344,8 @@ join_value(Node *node, GpucolGroupedJoin *join)
 									get_func_name(agg->aggfnoid));
 		if (!counts)
 			return (Node *) var;
-		coalesce = makeNode(CoalesceExpr);
-		coalesce->coalescetype = var->vartype;
-		coalesce->args = list_make2(var, makeConst(var->vartype, -1, InvalidOid, sizeof(int64),
-												   Int64GetDatum(0), false, FLOAT8PASSBYVAL));
-		coalesce->location = -1;
-		return (Node *) coalesce;
+		return (Node *) gpucol_make_coalesce((Expr *) var, makeConst(var->vartype, -1, InvalidOid, sizeof(int64),
+																	 Int64GetDatum(0), false, FLOAT8PASSBYVAL));
 	}
 	if (IsA(node, Var))
 	{
@@ -497,25 +483,30 @@ gpucol_grouped_decline(Query *query, int64 most)
 	return gpucol_grouped_decline_any(query);
 }
 
-void
-gpucol_grouped_add_join(GpucolGroupedJoin *join)
+JoinExpr *
+gpucol_grouped_left_join(GpucolGroupedJoin *join, List *left)
 {
-	FromExpr   *from = join->outer->jointree;
 	RangeTblRef *right = makeNode(RangeTblRef);
 	JoinExpr   *joined = makeNode(JoinExpr);
 	RangeTblEntry *rte = gpucol_make_entry(RTE_JOIN, "unnamed_join", NIL);
 
-	rte->jointype = JOIN_LEFT;
-	join->outer->rtable = lappend(join->outer->rtable, gpucol_make_subquery_entry(join->inner, "grouped"));
+	rte->jointype = joined->jointype = JOIN_LEFT;
 	join->outer->rtable = lappend(join->outer->rtable, rte);
 	right->rtindex = join->rti;
-	joined->jointype = JOIN_LEFT;
-	joined->larg = list_length(from->fromlist) == 1 ? linitial(from->fromlist) :
-		(Node *) makeFromExpr(from->fromlist, NULL);
+	joined->larg = list_length(left) == 1 ? linitial(left) : (Node *) makeFromExpr(left, NULL);
 	joined->rarg = (Node *) right;
 	joined->quals = join->conditions == NIL ? NULL : (Node *) make_ands_explicit(join->conditions);
 	joined->rtindex = join->join_rti;
-	from->fromlist = list_make1(joined);
+	return joined;
+}
+
+void
+gpucol_grouped_add_join(GpucolGroupedJoin *join)
+{
+	FromExpr   *from = join->outer->jointree;
+
+	join->outer->rtable = lappend(join->outer->rtable, gpucol_make_subquery_entry(join->inner, "grouped"));
+	from->fromlist = list_make1(gpucol_grouped_left_join(join, from->fromlist));
 }
 
 bool

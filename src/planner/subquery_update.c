@@ -100,20 +100,10 @@ compare_columns(GpucolGroupedJoin *join, List *columns)
 static Node *
 choose(Expr *asked, Node *value, const SubLink *sublink)
 {
-	CaseWhen   *when = makeNode(CaseWhen);
-	CaseExpr   *choice = makeNode(CaseExpr);
 	SubLink    *executed = (SubLink *) copyObject(sublink);
 
 	gpucol_seldom_mark(castNode(Query, executed->subselect));
-	when->expr = asked;
-	when->result = (Expr *) value;
-	when->location = -1;
-	choice->casetype = exprType(value);
-	choice->casecollid = exprCollation(value);
-	choice->args = list_make1(when);
-	choice->defresult = (Expr *) executed;
-	choice->location = -1;
-	return (Node *) choice;
+	return (Node *) gpucol_make_choice(asked, (Expr *) value, (Expr *) executed);
 }
 
 /* Join the keys of the changed table that there are; what takes the subquery's place, or NULL. */

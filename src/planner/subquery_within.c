@@ -30,6 +30,7 @@
 #include "utils/timestamp.h"
 #include "utils/typcache.h"
 
+#include "plan/make.h"
 #include "planner/subquery.h"
 #include "planner/subquery_join.h"
 
@@ -162,8 +163,6 @@ Node *
 gpucol_grouped_within(GpucolGroupedJoin *join, Node *moved)
 {
 	OpExpr	   *op = (OpExpr *) moved;
-	CaseWhen   *when;
-	CaseExpr   *choice;
 	Expr	   *low;
 	Expr	   *high;
 	Expr	   *beyond;
@@ -183,17 +182,9 @@ gpucol_grouped_within(GpucolGroupedJoin *join, Node *moved)
 	if (low == NULL || high == NULL)
 		return NULL;
 	beyond = make_orclause(list_make2(low, high));
-	when = makeNode(CaseWhen);
-	when->expr = copyObject(beyond);
-	when->result = (Expr *) makeNullConst(op->opresulttype, -1, InvalidOid);
-	when->location = -1;
-	choice = makeNode(CaseExpr);
-	choice->casetype = op->opresulttype;
-	choice->args = list_make1(when);
-	choice->defresult = (Expr *) op;
-	choice->location = -1;
 	join->beyond = list_append_unique(join->beyond, beyond);
-	return (Node *) choice;
+	return (Node *) gpucol_make_choice(copyObject(beyond), (Expr *) makeNullConst(op->opresulttype, -1, InvalidOid),
+									   (Expr *) op);
 }
 
 /* ---- a value of one row ---- */

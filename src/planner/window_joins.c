@@ -268,23 +268,15 @@ replace(Node *node, Rewriting *rewriting)
 	foreach(lc, rewriting->partitions)
 	{
 		Partitions *p = lfirst(lc);
-		CaseExpr   *choice;
-		CaseWhen   *when;
+		Node	   *nulls;
 
 		if (p->clause->winref != func->winref)
 			continue;
 		if (p->nullable == NULL)
 			return joined_value(&p->groups, func);
-		choice = makeNode(CaseExpr);
-		when = makeNode(CaseWhen);
-		when->expr = gpucol_make_null_test((Expr *) copyObject(p->nullable), IS_NULL);
-		when->result = (Expr *) joined_value(&p->nulls, func);
-		choice->casetype = func->wintype;
-		choice->casecollid = func->wincollid;
-		choice->args = list_make1(when);
-		choice->defresult = (Expr *) joined_value(&p->groups, func);
-		choice->location = when->location = -1;
-		return (Node *) choice;
+		nulls = joined_value(&p->nulls, func);
+		return (Node *) gpucol_make_choice(gpucol_make_null_test((Expr *) copyObject(p->nullable), IS_NULL),
+										   (Expr *) nulls, (Expr *) joined_value(&p->groups, func));
 	}
 	elog(ERROR, "gpucol: a window function without a window");
 	return NULL;
