@@ -3,10 +3,10 @@
  * batches.c
  *	  The rows of a plan, from nodes of ours a column at a time.
  *
- * A plan is read by batches where it is a node that has them, or one behind Subquery Scans that only
- * choose among its columns, and one of which may have conditions, if the node tests these; and so are the
- * members of an Append.  Those nodes are passed by, but for what they count for EXPLAIN ANALYZE.  All else is
- * asked for tuples.
+ * A plan is read by batches where it is a node that has them, or the rows of a WITH query that has them
+ * (shared_rows.c), or one of these behind Subquery Scans that only choose among its columns, one of which may have
+ * conditions, tested by the node or here (batch_test.c); and so are the members of an Append.  Those nodes are
+ * passed by, but for what they count for EXPLAIN ANALYZE.  All else is asked for tuples.
  *
  *-------------------------------------------------------------------------
  */
@@ -19,8 +19,10 @@
 #include "optimizer/clauses.h"
 #include "optimizer/optimizer.h"
 
+#include "exec/batch_test.h"
 #include "exec/batches.h"
 #include "exec/run.h"
+#include "exec/shared_rows.h"
 
 /* The nodes that have batches. */
 static const struct
@@ -37,11 +39,15 @@ typedef struct Member
 {
 	PlanState  *plan;
 	List	   *passed;			/* nodes between it and */
-	CustomScanState *node;		/* the one that has batches, or NULL */
-	const GpucolBatchOps *ops;
+	PlanState  *node;			/* the one that has batches, or the plan of the WITH query; or NULL */
+	const GpucolBatchOps *ops;	/* of the one */
+	const CteScanState *with;	/* a scan of the other, or NULL; */
+	GpucolSharedRows *shared;	/* its rows, */
+	GpucolKeptReader *kept;		/* which are read */
 	int		   *places;			/* the node's column of each of the plan's */
 	PlanState  *above;			/* of the nodes passed the one that has conditions, or NULL; */
-	List	   *conditions;		/* these, on the node's columns */
+	List	   *conditions;		/* these, on the node's columns, */
+	GpucolBatchTest *test;		/* where they are tested here */
 	bool		tuples;			/* in this scan it has none */
 } Member;
 
@@ -62,13 +68,13 @@ struct GpucolPlanReader
 
 /* The ops of a node of ours, or NULL. */
 static const GpucolBatchOps *
-find_ops(PlanState *plan)
+find_ops(const PlanState *plan)
 {
 	if (!IsA(plan, CustomScanState))
 		return NULL;
 	for (int i = 0; i < (int) lengthof(nodes); i++)
 	{
-		if (((CustomScanState *) plan)->methods == nodes[i].methods)
+		if (((const CustomScanState *) plan)->methods == nodes[i].methods)
 			return nodes[i].ops;
 	}
 	return NULL;
@@ -91,7 +97,7 @@ find_places(List *tlist, Index varno, const int *below, int nbelow, int *places)
 	return true;
 }
 
-/* Which columns a node has in the place of those of a Subquery Scan. */
+/* Which columns a node has in the place of those of a scan of its rows. */
 typedef struct Places
 {
 	Index		varno;
@@ -119,59 +125,93 @@ replace_places(Node *node, void *arg)
 							var->varcollid, 0);
 }
 
-/* Have a Subquery Scan's conditions tested by the node; false where they cannot be. */
+/* Have the conditions of a scan of the node's rows tested; false where they cannot be. */
 static bool
 take_conditions(Member *member, PlanState *above, const int *places, int n)
 {
-	Places		of = {.varno = ((SubqueryScan *) above->plan)->scan.scanrelid,.places = places,.n = n,.fits = true};
+	Places		of = {.varno = ((Scan *) above->plan)->scanrelid,.places = places,.n = n,.fits = true};
 	List	   *qual = above->plan->qual;
 
 	if (qual == NIL)
 		return true;
-	if (!member->ops->tests || member->above != NULL || contain_subplans((Node *) qual) ||
-		contain_volatile_functions((Node *) qual))
+	if (member->above != NULL || contain_subplans((Node *) qual) || contain_volatile_functions((Node *) qual))
 		return false;
 	member->above = above;
 	member->conditions = (List *) replace_places((Node *) qual, &of);
 	return of.fits;
 }
 
+/* Go down from a plan to what has batches: false if nothing does. */
+static bool
+go_down(Member *member, PlanState *plan)
+{
+	while (IsA(plan, SubqueryScanState))
+	{
+		member->passed = lcons(plan, member->passed);
+		plan = ((SubqueryScanState *) plan)->subplan;
+	}
+	if (plan->state->es_epq_active != NULL)
+		return false;
+	if (IsA(plan, CteScanState) && gpucol_shared_rows_possible((CteScanState *) plan, false))
+	{
+		member->passed = lcons(plan, member->passed);
+		member->with = (CteScanState *) plan;
+		plan = member->with->cteplanstate;
+	}
+	else
+		member->ops = find_ops(plan);
+	member->node = plan;
+	return member->with != NULL || member->ops != NULL;
+}
+
 /* Look for the node whose rows a plan has. */
 static void
 find_node(Member *member, PlanState *plan)
 {
-	List	   *passed = NIL;
-	int		   *places = NULL;
+	int		   *places;
 	int			n;
 	ListCell   *lc;
 
 	member->plan = plan;
-	while (IsA(plan, SubqueryScanState))
+	if (!go_down(member, plan))
 	{
-		passed = lcons(plan, passed);
-		plan = ((SubqueryScanState *) plan)->subplan;
-	}
-	member->ops = find_ops(plan);
-	if (member->ops == NULL || plan->state->es_epq_active != NULL)
+		member->node = NULL;
 		return;
-	n = list_length(plan->plan->targetlist);
+	}
+	n = list_length(member->node->plan->targetlist);
 	places = palloc(Max(n, 1) * sizeof(int));
 	for (int i = 0; i < n; i++)
 		places[i] = i;
-	foreach(lc, passed)
+	foreach(lc, member->passed)
 	{
 		Plan	   *above = ((PlanState *) lfirst(lc))->plan;
 		int		   *chosen = palloc(Max(list_length(above->targetlist), 1) * sizeof(int));
 
 		if (!take_conditions(member, lfirst(lc), places, n) ||
-			!find_places(above->targetlist, ((SubqueryScan *) above)->scan.scanrelid, places, n, chosen))
+			!find_places(above->targetlist, ((Scan *) above)->scanrelid, places, n, chosen))
+		{
+			member->node = NULL;
 			return;
+		}
 		places = chosen;
 		n = list_length(above->targetlist);
 	}
 	member->places = places;
-	member->passed = passed;
-	member->node = (CustomScanState *) plan;
+}
+
+/* Have what reads a member's batches, and tests them. */
+static void
+open_member(Member *member)
+{
+	if (member->node == NULL)
+		return;
+	if (member->with != NULL)
+	{
+		member->shared = gpucol_shared_rows_of(member->with);
+		member->kept = gpucol_shared_rows_open(member->shared);
+	}
+	if (member->above != NULL && (member->ops == NULL || !member->ops->tests))
+		member->test = gpucol_batch_test_begin(member->above, member->conditions, ExecGetResultType(member->node));
 }
 
 /* Are the rows of an Append those of its members, one after the other? */
@@ -219,7 +259,10 @@ has_batches(PlanState *plan, bool large)
 	find_members(&reader);
 	for (int i = 0; i < reader.nmembers; i++)
 	{
-		if (reader.members[i].node != NULL && (!large || reader.members[i].ops->large))
+		const Member *member = &reader.members[i];
+
+		if (member->node != NULL && (!large || (member->with != NULL ? gpucol_shared_rows_possible(member->with, true) :
+												member->ops->large)))
 			return true;
 	}
 	return false;
@@ -243,12 +286,12 @@ want_columns(const GpucolPlanReader *reader, const Member *member)
 {
 	bool	   *wanted;
 
-	if (reader->wanted == NULL || member->tuples || member->ops->want == NULL)
+	if (reader->wanted == NULL || member->tuples || member->ops == NULL || member->ops->want == NULL)
 		return;
-	wanted = palloc0(Max(list_length(member->node->ss.ps.plan->targetlist), 1) * sizeof(bool));
+	wanted = palloc0(Max(list_length(member->node->plan->targetlist), 1) * sizeof(bool));
 	for (int i = 0; i < reader->batch.ncolumns; i++)
 		wanted[member->places[i]] |= reader->wanted[i];
-	member->ops->want(member->node, wanted);
+	member->ops->want((CustomScanState *) member->node, wanted);
 	pfree(wanted);
 }
 
@@ -275,16 +318,29 @@ rescan_plan(PlanState *plan)
 	MemoryContextSwitchTo(old);
 }
 
+/* Begin again with a member; does it have batches? */
+static bool
+offers(Member *member)
+{
+	if (member->node == NULL)
+		return false;
+	if (member->with != NULL)
+	{
+		gpucol_kept_rows_rescan(member->kept);
+		return true;
+	}
+	return member->ops->offer((CustomScanState *) member->node, member->test == NULL ? member->above : NULL,
+							  member->test == NULL ? member->conditions : NIL);
+}
+
 void
 gpucol_plan_reader_rescan(GpucolPlanReader *reader)
 {
 	rescan_plan(reader->plan);
 	for (int i = 0; i < reader->nmembers; i++)
 	{
-		Member	   *member = &reader->members[i];
-
-		member->tuples = member->node == NULL || !member->ops->offer(member->node, member->above, member->conditions);
-		want_columns(reader, member);
+		reader->members[i].tuples = !offers(&reader->members[i]);
+		want_columns(reader, &reader->members[i]);
 	}
 	reader->at = 0;
 	reader->unread = reader->ended = false;
@@ -301,8 +357,9 @@ gpucol_plan_reader_open(PlanState *plan)
 	find_members(reader);
 	for (int i = 0; i < reader->nmembers; i++)
 	{
+		open_member(&reader->members[i]);
 		if (reader->members[i].node != NULL)
-			most = Max(most, list_length(reader->members[i].node->ss.ps.plan->targetlist));
+			most = Max(most, list_length(reader->members[i].node->plan->targetlist));
 	}
 	gpucol_batch_init(&reader->batch, list_length(plan->plan->targetlist));
 	gpucol_batch_init(&reader->node_batch, most);
@@ -327,6 +384,36 @@ stop_node(PlanState *plan, uint32 nrows)
 		InstrStopNode(plan->instrument, nrows);
 }
 
+/* The next batch of the node that has them, or of the rows that are kept of it, tested. */
+static GpucolStatus
+node_batch(Member *member, GpucolBatch *batch)
+{
+	GpucolStatus status;
+
+	batch->nrows = batch->removed = 0;
+	if (member->with != NULL)
+	{
+		const GpucolBatch *kept = gpucol_shared_rows_next(member->shared, member->kept);
+
+		if (kept == NULL)
+			return GPUCOL_END;
+		batch->ncolumns = kept->ncolumns;
+		batch->nrows = kept->nrows;
+		memcpy(batch->outputs, kept->outputs, kept->ncolumns * sizeof(GpucolOutput));
+		memcpy(batch->columns, kept->columns, kept->ncolumns * sizeof(GpucolResultColumn));
+		status = GPUCOL_OK;
+	}
+	else
+	{
+		start_node(member->node);
+		status = member->ops->next((CustomScanState *) member->node, batch);
+		stop_node(member->node, batch->nrows + batch->removed);
+	}
+	if (status == GPUCOL_OK && member->test != NULL)
+		gpucol_batch_test(member->test, batch);
+	return status;
+}
+
 /* The next batch of a member. */
 static GpucolStatus
 next_batch(GpucolPlanReader *reader, Member *member)
@@ -339,11 +426,8 @@ next_batch(GpucolPlanReader *reader, Member *member)
 
 	for (int i = list_length(member->passed); i-- > 0;)
 		start_node(list_nth(member->passed, i));
-	start_node(&member->node->ss.ps);
-	from->nrows = from->removed = 0;
-	status = member->ops->next(member->node, from);
+	status = node_batch(member, from);
 	nrows = from->nrows + from->removed;
-	stop_node(&member->node->ss.ps, nrows);
 	foreach(lc, member->passed)
 	{
 		if (lfirst(lc) == member->above)

@@ -4,26 +4,47 @@
  *	  Rows of a plan that are kept to be read again.
  *
  * A batch is kept as one piece of memory (batch_values.c); those beyond work_mem take a share of what queries may
- * hold, and those beyond that go into a temporary file, each behind its length.  Tuples are a tuplestore's.
+ * hold, and those beyond that go into a temporary file, each behind its length.  Tuples are gathered into batches.
  *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
 
+#include "access/xact.h"
 #include "executor/executor.h"
 #include "miscadmin.h"
 #include "storage/buffile.h"
-#include "utils/tuplestore.h"
+#include "utils/datum.h"
 
 #include "base/owned.h"
 #include "exec/kept_rows.h"
-#include "exec/plan_rows.h"
 #include "service/memory.h"
 #include "service/temp_file.h"
 
 /* Batches beyond work_mem take this part of the memory that is left when the first is kept, so many bytes at a time. */
 #define MEMORY_SHARE	8
 #define CHUNK	(4 * 1024 * 1024 - 256)
+
+/* Tuples that make a batch, or as many as fill this memory. */
+#define GATHERED_ROWS	1024
+#define GATHERED_BYTES	((Size) 1024 * 1024)
+
+/* A place in a file. */
+typedef struct Place
+{
+	int			fileno;
+	off_t		offset;
+} Place;
+
+/* Tuples on their way to a batch. */
+typedef struct Gathered
+{
+	MemoryContext context;		/* of their values; NULL: there have been none */
+	uint32		n;
+	Datum	  **values;			/* by column */
+	bool	  **isnull;
+	GpucolBatch batch;
+} Gathered;
 
 struct GpucolKeptRows
 {
@@ -36,25 +57,40 @@ struct GpucolKeptRows
 	Size		nbytes;			/* so many bytes, */
 	BufFile    *file;			/* then those in a file, or NULL, */
 	uint64		nfile;			/* so many, */
-	Tuplestorestate *store;		/* and tuples, or NULL */
+	Place		end;			/* up to here */
+	char	   *buffer;			/* one on its way there */
+	Size		buffer_size;
+	Gathered	gathered;
+};
 
-	/* reading */
+struct GpucolKeptReader
+{
+	GpucolKeptRows *kept;
+	MemoryContext context;
 	int			at;				/* in the list */
 	uint64		file_at;		/* and in the file */
+	Place		place;
 	char	   *buffer;			/* the file's batch */
 	Size		buffer_size;
 	GpucolBatch batch;
-	TupleTableSlot *slot;
 };
 
-/* Memory context callback: let the chunks go. */
+/*
+ * Memory context callback: let chunks and file go.  Of a transaction that has failed the file is closed
+ * with what it owned.
+ */
 static void
-free_chunks(void *arg)
+let_go(void *arg)
 {
-	gpucol_owned_free_all(arg);
+	GpucolKeptRows *kept = arg;
+
+	gpucol_owned_free_all(&kept->chunks);
+	if (kept->file != NULL && IsTransactionState())
+		BufFileClose(kept->file);
+	kept->file = NULL;
 }
 
-/* Have memory beyond work_mem go with the context of that within it. */
+/* Have what is beyond work_mem go with the context of that within it. */
 static void
 open_chunks(GpucolKeptRows *kept)
 {
@@ -63,10 +99,23 @@ open_chunks(GpucolKeptRows *kept)
 	MemoryContextCallback *callback = palloc(sizeof(MemoryContextCallback));
 
 	gpucol_owned_open(&kept->chunks, gpucol_memory_open(gpucol_budget_left(queries) / MEMORY_SHARE, queries));
-	callback->func = free_chunks;
-	callback->arg = &kept->chunks;
+	callback->func = let_go;
+	callback->arg = kept;
 	MemoryContextRegisterResetCallback(kept->context, callback);
 	MemoryContextSwitchTo(old);
+}
+
+/* Room for a batch of these columns, and what types they have. */
+static void
+init_batch(GpucolBatch *batch, TupleDesc desc)
+{
+	gpucol_batch_init(batch, desc->natts);
+	for (int i = 0; i < desc->natts; i++)
+	{
+		Form_pg_attribute att = TupleDescAttr(desc, i);
+
+		gpucol_typemap_init(&batch->outputs[i].map, att->atttypid, att->atttypmod, att->attcollation);
+	}
 }
 
 GpucolKeptRows *
@@ -77,13 +126,6 @@ gpucol_kept_rows_begin(TupleDesc desc)
 	kept->desc = desc;
 	kept->context = AllocSetContextCreate(CurrentMemoryContext, "gpucol kept rows", ALLOCSET_DEFAULT_SIZES);
 	open_chunks(kept);
-	gpucol_batch_init(&kept->batch, desc->natts);
-	for (int i = 0; i < desc->natts; i++)
-	{
-		Form_pg_attribute att = TupleDescAttr(desc, i);
-
-		gpucol_typemap_init(&kept->batch.outputs[i].map, att->atttypid, att->atttypmod, att->attcollation);
-	}
 	return kept;
 }
 
@@ -93,18 +135,19 @@ gpucol_kept_rows_desc(const GpucolKeptRows *kept)
 	return kept->desc;
 }
 
-/* Memory for a batch of the file. */
+/* Memory for a batch of the file, aligned to 16 bytes: at least of this size. */
 static char *
-file_buffer(GpucolKeptRows *kept, Size size)
+file_buffer(MemoryContext context, char **buffer, Size *buffer_size, Size size)
 {
-	if (size > kept->buffer_size)
+	size += 16;
+	if (size > *buffer_size)
 	{
-		if (kept->buffer != NULL)
-			pfree(kept->buffer);
-		kept->buffer = MemoryContextAllocHuge(kept->context, size);
-		kept->buffer_size = size;
+		if (*buffer != NULL)
+			pfree(*buffer);
+		*buffer = MemoryContextAllocHuge(context, size);
+		*buffer_size = size;
 	}
-	return kept->buffer;
+	return (char *) TYPEALIGN(16, *buffer);
 }
 
 /* Memory for a batch, aligned to 16 bytes; NULL where there is no more. */
@@ -132,108 +175,167 @@ take_memory(GpucolKeptRows *kept, Size size)
 	return piece;
 }
 
-void
-gpucol_kept_rows_add(GpucolKeptRows *kept, const GpucolBatch *batch)
+/* Pack a batch behind those of the file. */
+static void
+write_batch(GpucolKeptRows *kept, const GpucolBatch *batch, Size size)
+{
+	char	   *piece = file_buffer(kept->context, &kept->buffer, &kept->buffer_size, size);
+
+	if (kept->file == NULL)
+	{
+		MemoryContextSwitchTo(GetMemoryChunkContext(kept));
+		kept->file = BufFileCreateTemp(false);
+	}
+	else
+		gpucol_temp_file_seek(kept->file, kept->end.fileno, kept->end.offset);
+	gpucol_batch_pack(batch, piece);
+	BufFileWrite(kept->file, &size, sizeof(size));
+	BufFileWrite(kept->file, piece, size);
+	BufFileTell(kept->file, &kept->end.fileno, &kept->end.offset);
+	kept->nfile++;
+}
+
+/* Keep a batch. */
+static void
+keep(GpucolKeptRows *kept, const GpucolBatch *batch)
 {
 	MemoryContext old = MemoryContextSwitchTo(kept->context);
 	Size		size = gpucol_batch_packed_size(batch);
 	char	   *piece = take_memory(kept, size);
 
-	if (piece != NULL)
+	if (piece == NULL)
+		write_batch(kept, batch, size);
+	else
 	{
 		gpucol_batch_pack(batch, piece);
 		kept->batches = lappend(kept->batches, piece);
 		kept->nbytes += size;
 	}
-	else
+	MemoryContextSwitchTo(old);
+}
+
+void
+gpucol_kept_rows_add(GpucolKeptRows *kept, const GpucolBatch *batch)
+{
+	gpucol_kept_rows_all(kept);
+	keep(kept, batch);
+}
+
+/* Have room for tuples. */
+static void
+begin_gathering(GpucolKeptRows *kept)
+{
+	Gathered   *gathered = &kept->gathered;
+	MemoryContext old = MemoryContextSwitchTo(kept->context);
+	int			ncolumns = kept->desc->natts;
+
+	gathered->context = AllocSetContextCreate(kept->context, "gpucol kept tuples", ALLOCSET_DEFAULT_SIZES);
+	gathered->values = palloc(Max(ncolumns, 1) * sizeof(Datum *));
+	gathered->isnull = palloc(Max(ncolumns, 1) * sizeof(bool *));
+	for (int c = 0; c < ncolumns; c++)
 	{
-		piece = file_buffer(kept, size + 16);
-		if (kept->file == NULL)
-		{
-			MemoryContextSwitchTo(GetMemoryChunkContext(kept));
-			kept->file = BufFileCreateTemp(false);
-		}
-		piece = (char *) TYPEALIGN(16, piece);
-		gpucol_batch_pack(batch, piece);
-		BufFileWrite(kept->file, &size, sizeof(size));
-		BufFileWrite(kept->file, piece, size);
-		kept->nfile++;
+		gathered->values[c] = palloc(GATHERED_ROWS * sizeof(Datum));
+		gathered->isnull[c] = palloc(GATHERED_ROWS * sizeof(bool));
 	}
+	init_batch(&gathered->batch, kept->desc);
 	MemoryContextSwitchTo(old);
 }
 
 void
 gpucol_kept_rows_add_tuple(GpucolKeptRows *kept, TupleTableSlot *slot)
 {
-	if (kept->store == NULL)
-	{
-		MemoryContext old = MemoryContextSwitchTo(GetMemoryChunkContext(kept));
+	Gathered   *gathered = &kept->gathered;
+	MemoryContext old;
 
-		kept->store = tuplestore_begin_heap(false, false, work_mem);
-		tuplestore_set_eflags(kept->store, EXEC_FLAG_REWIND);
-		kept->slot = MakeSingleTupleTableSlot(kept->desc, &TTSOpsMinimalTuple);
-		MemoryContextSwitchTo(old);
+	if (gathered->context == NULL)
+		begin_gathering(kept);
+	slot_getallattrs(slot);
+	old = MemoryContextSwitchTo(gathered->context);
+	for (int c = 0; c < kept->desc->natts; c++)
+	{
+		Form_pg_attribute att = TupleDescAttr(kept->desc, c);
+
+		gathered->isnull[c][gathered->n] = slot->tts_isnull[c];
+		gathered->values[c][gathered->n] = slot->tts_isnull[c] ? (Datum) 0 :
+			datumCopy(slot->tts_values[c], att->attbyval, att->attlen);
 	}
-	tuplestore_puttupleslot(kept->store, slot);
+	MemoryContextSwitchTo(old);
+	if (++gathered->n == GATHERED_ROWS || MemoryContextMemAllocated(gathered->context, false) > GATHERED_BYTES)
+		gpucol_kept_rows_all(kept);
 }
 
 void
-gpucol_kept_rows_rescan(GpucolKeptRows *kept)
+gpucol_kept_rows_all(GpucolKeptRows *kept)
 {
-	kept->at = 0;
-	kept->file_at = 0;
-	if (kept->store != NULL)
-		tuplestore_rescan(kept->store);
+	Gathered   *gathered = &kept->gathered;
+	MemoryContext old;
+
+	if (gathered->n == 0)
+		return;
+	old = MemoryContextSwitchTo(gathered->context);
+	for (int c = 0; c < kept->desc->natts; c++)
+		gpucol_result_column_of(gathered->values[c], gathered->isnull[c], gathered->n, &gathered->batch.outputs[c],
+								&gathered->batch.columns[c]);
+	gathered->batch.nrows = gathered->n;
+	gathered->n = 0;
+	MemoryContextSwitchTo(old);
+	keep(kept, &gathered->batch);
+	MemoryContextReset(gathered->context);
+}
+
+GpucolKeptReader *
+gpucol_kept_rows_open(GpucolKeptRows *kept)
+{
+	GpucolKeptReader *reader = palloc0(sizeof(GpucolKeptReader));
+
+	reader->kept = kept;
+	reader->context = CurrentMemoryContext;
+	init_batch(&reader->batch, kept->desc);
+	return reader;
+}
+
+void
+gpucol_kept_rows_rescan(GpucolKeptReader *reader)
+{
+	reader->at = 0;
+	reader->file_at = 0;
+	reader->place = (Place) {0};
 }
 
 /* The next batch of the file. */
 static char *
-read_batch(GpucolKeptRows *kept)
+read_batch(GpucolKeptReader *reader)
 {
+	BufFile    *file = reader->kept->file;
 	Size		size;
 	char	   *piece;
 
-	if (kept->file_at++ == 0)
-		gpucol_temp_file_rewind(kept->file);
-	gpucol_temp_file_read(kept->file, &size, sizeof(size));
-	piece = (char *) TYPEALIGN(16, file_buffer(kept, size + 16));
-	gpucol_temp_file_read(kept->file, piece, size);
+	gpucol_temp_file_seek(file, reader->place.fileno, reader->place.offset);
+	gpucol_temp_file_read(file, &size, sizeof(size));
+	piece = file_buffer(reader->context, &reader->buffer, &reader->buffer_size, size);
+	gpucol_temp_file_read(file, piece, size);
+	BufFileTell(file, &reader->place.fileno, &reader->place.offset);
+	reader->file_at++;
 	return piece;
 }
 
-bool
-gpucol_kept_rows_next(GpucolKeptRows *kept, const GpucolBatch **batch, TupleTableSlot **slot)
+const GpucolBatch *
+gpucol_kept_rows_next(GpucolKeptReader *reader)
 {
-	char	   *piece = NULL;
+	GpucolKeptRows *kept = reader->kept;
 
-	if (kept->at < list_length(kept->batches))
-		piece = list_nth(kept->batches, kept->at++);
-	else if (kept->file_at < kept->nfile)
-		piece = read_batch(kept);
-	*batch = NULL;
-	*slot = NULL;
-	if (piece != NULL)
-	{
-		gpucol_batch_unpack(piece, &kept->batch);
-		*batch = &kept->batch;
-		return true;
-	}
-	if (kept->store == NULL || !gpucol_plan_rows_stored(kept->store, kept->slot))
-		return false;
-	*slot = kept->slot;
-	return true;
+	if (reader->at < list_length(kept->batches))
+		gpucol_batch_unpack(list_nth(kept->batches, reader->at++), &reader->batch);
+	else if (reader->file_at < kept->nfile)
+		gpucol_batch_unpack(read_batch(reader), &reader->batch);
+	else
+		return NULL;
+	return &reader->batch;
 }
 
 void
 gpucol_kept_rows_end(GpucolKeptRows *kept)
 {
-	if (kept->file != NULL)
-		BufFileClose(kept->file);
-	if (kept->store != NULL)
-	{
-		ExecDropSingleTupleTableSlot(kept->slot);
-		tuplestore_end(kept->store);
-	}
 	MemoryContextDelete(kept->context);
 	pfree(kept);
 }

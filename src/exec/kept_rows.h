@@ -1,8 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * kept_rows.h
- *	  Rows of a plan that are kept to be read again: batches and tuples, in work_mem and
- *	  beyond that on disk.
+ *	  Rows of a plan that are kept to be read again, by one or by several: as batches, in
+ *	  work_mem and beyond that on disk.
  *
  *-------------------------------------------------------------------------
  */
@@ -12,21 +12,25 @@
 #include "exec/batches.h"
 
 typedef struct GpucolKeptRows GpucolKeptRows;
+typedef struct GpucolKeptReader GpucolKeptReader;
 
-/* Begin without rows, in the current context. */
+/* Begin without rows, in the current context, with which they go. */
 extern GpucolKeptRows *gpucol_kept_rows_begin(TupleDesc desc);
 
-/* Add rows. */
+/* Add rows; tuples may be read once a batch of them is full, or they are said to be all. */
 extern void gpucol_kept_rows_add(GpucolKeptRows *kept, const GpucolBatch *batch);
 extern void gpucol_kept_rows_add_tuple(GpucolKeptRows *kept, TupleTableSlot *slot);
+extern void gpucol_kept_rows_all(GpucolKeptRows *kept);
+
+extern TupleDesc gpucol_kept_rows_desc(const GpucolKeptRows *kept);
 
 /*
- * Read them from the first: batches, then tuples (gpucol_plan_reader_next).  One reads them
- * at a time.
+ * Somebody who reads them from the first, in the current context; rows may be added while he does.  NULL where
+ * he has read all that there are; a batch lasts until his next.
  */
-extern TupleDesc gpucol_kept_rows_desc(const GpucolKeptRows *kept);
-extern void gpucol_kept_rows_rescan(GpucolKeptRows *kept);
-extern bool gpucol_kept_rows_next(GpucolKeptRows *kept, const GpucolBatch **batch, TupleTableSlot **slot);
+extern GpucolKeptReader *gpucol_kept_rows_open(GpucolKeptRows *kept);
+extern void gpucol_kept_rows_rescan(GpucolKeptReader *reader);
+extern const GpucolBatch *gpucol_kept_rows_next(GpucolKeptReader *reader);
 
 /* Let them go. */
 extern void gpucol_kept_rows_end(GpucolKeptRows *kept);

@@ -36,7 +36,7 @@ typedef struct PlanRows
 {
 	GpucolSource base;
 	GpucolPlanReader *reader;
-	GpucolKeptRows *kept;		/* or the rows that are kept of one */
+	GpucolKeptReader *kept;		/* or one of rows that are kept */
 	const GpucolBatch *batch;	/* at hand, or NULL; */
 	uint32		next;			/* its first row that has not been delivered */
 	TupleTableSlot *slot;		/* or a tuple that has not */
@@ -62,10 +62,15 @@ have_rows(PlanRows *source)
 		return true;
 	source->next = 0;
 	source->batch = NULL;
-	if (!source->ended)
-		source->ended = source->kept != NULL ?
-			!gpucol_kept_rows_next(source->kept, &source->batch, &source->slot) :
-			!gpucol_plan_reader_next(source->reader, &source->batch, &source->slot);
+	if (source->ended)
+		return false;
+	if (source->kept == NULL)
+		source->ended = !gpucol_plan_reader_next(source->reader, &source->batch, &source->slot);
+	else
+	{
+		source->batch = gpucol_kept_rows_next(source->kept);
+		source->ended = source->batch == NULL;
+	}
 	return !source->ended;
 }
 
@@ -164,7 +169,7 @@ static const GpucolSourceOps source_ops = {
 
 /* A source over either. */
 static GpucolSource *
-open_rows(GpucolPlanReader *reader, GpucolKeptRows *kept, TupleDesc desc,
+open_rows(GpucolPlanReader *reader, GpucolKeptReader *kept, TupleDesc desc,
 		  const GpucolProgramColumn *columns, int ncolumns)
 {
 	PlanRows   *source = palloc0(sizeof(PlanRows));
@@ -221,10 +226,7 @@ gpucol_plan_rows_open_begun(GpucolPlanReader *begun, TupleDesc desc,
 GpucolSource *
 gpucol_plan_rows_open_kept(GpucolKeptRows *kept, const GpucolProgramColumn *columns, int ncolumns)
 {
-	GpucolSource *source = open_rows(NULL, kept, gpucol_kept_rows_desc(kept), columns, ncolumns);
-
-	rescan(source);
-	return source;
+	return open_rows(NULL, gpucol_kept_rows_open(kept), gpucol_kept_rows_desc(kept), columns, ncolumns);
 }
 
 /* ---- rows that are looked at before they are used ---- */
@@ -398,6 +400,7 @@ keep_rows(PlanState *plan, GpucolPlanReader *begun, const GpucolPipe *pipe, Digi
 		*fits &= note_batch(batch, pipe, digits);
 		gpucol_kept_rows_add(kept, batch);
 	}
+	gpucol_kept_rows_all(kept);
 	return kept;
 }
 

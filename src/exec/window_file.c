@@ -36,7 +36,7 @@ gpucol_window_file_close(GpucolWindowFile *file)
 void
 gpucol_window_file_rewind(GpucolWindowFile *file)
 {
-	gpucol_temp_file_rewind(file->file);
+	gpucol_temp_file_seek(file->file, 0, 0);
 	file->left = file->nrows;
 }
 

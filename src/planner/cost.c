@@ -25,11 +25,13 @@
 #include "nodes/nodeFuncs.h"
 #include "optimizer/cost.h"
 #include "optimizer/optimizer.h"
+#include "parser/parsetree.h"
 #include "utils/spccache.h"
 
 #include "lower/clauses.h"
 #include "plan/parts.h"
 #include "planner/path_join.h"
+#include "planner/path_join_first.h"
 #include "service/threads.h"
 
 /* Start of a run. */
@@ -309,23 +311,54 @@ gpucol_cost_flow(RelOptInfo *rel, int ncolumns, List *conditions)
 		engine_share(rel) * engine_cost(rel, ncolumns, conditions);
 }
 
-/* Do the rows of a path come in batches, without tuples (exec/batches.c)? */
+/* Does a node of this name deliver batches (exec/batches.c)? */
 static bool
-has_batches(const Path *path)
+names_batches(const char *name)
+{
+	return strcmp(name, "GpucolAgg") == 0 || strcmp(name, "GpucolWindow") == 0;
+}
+
+/* Do the rows of the plan of a WITH query come in batches? */
+static bool
+plan_has_batches(const Plan *plan)
+{
+	ListCell   *lc;
+
+	check_stack_depth();
+	if (plan == NULL)
+		return false;
+	if (IsA(plan, SubqueryScan))
+		return plan_has_batches(((const SubqueryScan *) plan)->subplan);
+	if (IsA(plan, CustomScan))
+		return names_batches(((const CustomScan *) plan)->methods->CustomName);
+	if (!IsA(plan, Append))
+		return false;
+	foreach(lc, ((const Append *) plan)->appendplans)
+	{
+		if (!plan_has_batches(lfirst(lc)))
+			return false;
+	}
+	return true;
+}
+
+/* Do the rows of a path come in batches, without tuples? */
+static bool
+has_batches(PlannerInfo *root, const Path *path)
 {
 	ListCell   *lc;
 
 	check_stack_depth();
 	if (IsA(path, SubqueryScanPath))
-		return has_batches(((const SubqueryScanPath *) path)->subpath);
+		return has_batches(path->parent->subroot, ((const SubqueryScanPath *) path)->subpath);
 	if (IsA(path, CustomPath))
-		return strcmp(((const CustomPath *) path)->methods->CustomName, "GpucolAgg") == 0 ||
-			strcmp(((const CustomPath *) path)->methods->CustomName, "GpucolWindow") == 0;
+		return names_batches(((const CustomPath *) path)->methods->CustomName);
+	if (path->pathtype == T_CteScan)
+		return plan_has_batches(gpucol_join_with_plan(root, planner_rt_fetch(path->parent->relid, root)));
 	if (!IsA(path, AppendPath))
 		return false;
 	foreach(lc, ((const AppendPath *) path)->subpaths)
 	{
-		if (!has_batches(lfirst(lc)))
+		if (!has_batches(root, lfirst(lc)))
 			return false;
 	}
 	return true;
@@ -335,12 +368,17 @@ has_batches(const Path *path)
  * All rows of a path, as engines take them.
  */
 Cost
-gpucol_cost_rows_of(const Path *path)
+gpucol_cost_rows_of(PlannerInfo *root, const Path *path)
 {
 	int			ncolumns = list_length(path->pathtarget->exprs);
+	Cost		cost = path->total_cost;
 
-	return path->total_cost + path->rows * cpu_operator_cost *
-		(has_batches(path) ? BATCH_OPERATORS * ncolumns : TAKE_OPERATORS + ncolumns);
+	if (!has_batches(root, path))
+		return cost + path->rows * cpu_operator_cost * (TAKE_OPERATORS + ncolumns);
+	/* those of a WITH query are neither put into a tuplestore nor taken from there (cost_ctescan) */
+	if (path->pathtype == T_CteScan)
+		cost -= 2 * cpu_tuple_cost * path->parent->tuples;
+	return Max(cost, 0) + path->rows * cpu_operator_cost * BATCH_OPERATORS * ncolumns;
 }
 
 /*

@@ -351,7 +351,7 @@ choose_build(Pair *pair, bool rows_alone, Cost *cost, int *nsteps)
 {
 	GpucolJoinPipe *own = rows_alone ? NULL : own_pipe(pair->root, pair->build);
 	bool		rows = has_rows(pair->root, pair->build);
-	Cost		rows_cost = rows ? gpucol_cost_rows_of(pair->build->cheapest_total_path) : 0;
+	Cost		rows_cost = rows ? gpucol_cost_rows_of(pair->root, pair->build->cheapest_total_path) : 0;
 
 	if (own != NULL && (!rows || own->build + own->flow <= rows_cost))
 	{
@@ -378,7 +378,7 @@ gpucol_join_rows_pipe(PlannerInfo *root, RelOptInfo *rel, const RelOptInfo *whol
 	made = palloc0(sizeof(GpucolJoinPipe));
 	made->pipe = path_pipe(rel);
 	made->rows = rel->rows;
-	made->flow = gpucol_cost_rows_of(made->pipe->path);
+	made->flow = gpucol_cost_rows_of(root, made->pipe->path);
 	return made;
 }
 
@@ -450,7 +450,9 @@ lateral_pipe(Pair *pair, const GpucolJoinPipe *drive, bool set)
 	made->nsteps = drive->nsteps + 1;
 	made->rows = made->joined = pair->joinrel->rows;
 	pairs = set ? 1 : step->build->path->rows;
-	made->build = drive->build + (set ? 0 : gpucol_cost_rows_of(step->build->path) + gpucol_cost_insert(pairs));
+	made->build = drive->build;
+	if (!set)
+		made->build += gpucol_cost_rows_of(pair->root, step->build->path) + gpucol_cost_insert(pairs);
 	made->flow = drive->flow + gpucol_cost_probe(drive->rows, pairs, set, list_length(step->order) +
 												 list_length(step->residual) + list_length(step->filter), made->joined);
 	return made;

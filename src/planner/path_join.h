@@ -83,7 +83,7 @@ extern RelOptInfo *gpucol_cost_parts(RelOptInfo *rel, const List *parts);
 extern Cost gpucol_cost_flow(RelOptInfo *rel, int ncolumns, List *conditions);
 
 /* ... all rows of a path, as engines take them */
-extern Cost gpucol_cost_rows_of(const Path *path);
+extern Cost gpucol_cost_rows_of(PlannerInfo *root, const Path *path);
 
 /* ... inserting rows into a built table; looking `rows` up in one of `table_rows` */
 extern Cost gpucol_cost_insert(double rows);

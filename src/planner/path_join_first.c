@@ -105,9 +105,8 @@ gpucol_join_is_first(PlannerInfo *root, const RelOptInfo *rel)
 		has_same_columns(query, with);
 }
 
-/* The plan of a WITH query that an entry of the range table names, or NULL. */
-static const Plan *
-with_plan(const PlannerInfo *root, const RangeTblEntry *rte)
+const Plan *
+gpucol_join_with_plan(const PlannerInfo *root, const RangeTblEntry *rte)
 {
 	ListCell   *lc;
 
@@ -149,7 +148,7 @@ make_scan(const First *first)
 {
 	PlannerInfo *root = first->root;
 	Index		rti = find_scan(root, with_entry(first->query));
-	const Plan *plan = with_plan(root, root->simple_rte_array[rti]);
+	const Plan *plan = gpucol_join_with_plan(root, root->simple_rte_array[rti]);
 	MemoryContext old;
 	RelOptInfo *rel;
 	Path	   *path;

@@ -17,8 +17,8 @@ gpucol_temp_file_read(BufFile *file, void *to, Size size)
 }
 
 void
-gpucol_temp_file_rewind(BufFile *file)
+gpucol_temp_file_seek(BufFile *file, int fileno, off_t offset)
 {
-	if (BufFileSeek(file, 0, 0, SEEK_SET) != 0)
-		ereport(ERROR, (errcode_for_file_access(), errmsg("could not rewind temporary file")));
+	if (BufFileSeek(file, fileno, offset, SEEK_SET) != 0)
+		ereport(ERROR, (errcode_for_file_access(), errmsg("could not seek in temporary file")));
 }

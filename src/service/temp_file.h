@@ -15,7 +15,7 @@
 /* Read so many bytes, which are there. */
 extern void gpucol_temp_file_read(BufFile *file, void *to, Size size);
 
-/* Begin again. */
-extern void gpucol_temp_file_rewind(BufFile *file);
+/* Go on at a place that BufFileTell has told. */
+extern void gpucol_temp_file_seek(BufFile *file, int fileno, off_t offset);
 
 #endif							/* GPUCOL_SERVICE_TEMP_FILE_H */

@@ -5,8 +5,10 @@ SET max_parallel_workers_per_gather = 0;
 \set node GpucolAgg
 \getenv srcdir PG_ABS_SRCDIR
 \set include :srcdir /include/differ.psql
+\set delivered :srcdir /include/delivered.psql
 \set ECHO none
 \i :include
+\i :delivered
 \set ECHO all
 CREATE TABLE h AS SELECT i AS id, nullif(i % 211, 7) AS k, nullif(i % 7, 2)::smallint AS v, (i * 37 % 100003) % 5000 AS w,
 	(nullif((i % 1000), 13) / 4.0)::numeric(9,2) AS m, ((i * 7919 % 1000003) / 1000.0)::numeric(12,3) AS p,
@@ -22,19 +24,6 @@ INSERT INTO g SELECT id + 40000, k, v, w, m, p, n, f, r, d, s, t, c, b, l FROM h
 DELETE FROM g WHERE id % 101 = 5;
 ANALYZE g;
 
--- how a query's plans deliver: as EXPLAIN ANALYZE says, with the rows that they count, as every PostgreSQL prints it
-CREATE FUNCTION delivered(query text) RETURNS SETOF text LANGUAGE plpgsql AS $$
-DECLARE line text;
-BEGIN
-	PERFORM set_config('gpucol.pushdown', 'require', true);
-	FOR line IN EXECUTE 'EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF) ' || query LOOP
-		IF line ~ '(Custom Scan|Subquery Scan|Append|CTE Scan|Delivered|Filter)' THEN
-			line := regexp_replace(regexp_replace(line, '^ *(-> *)?', ''), '(rows=\d+)\.00 ', '\1 ');
-			RETURN NEXT regexp_replace(line, '\(InitPlan \d+\)\.col\d+|\$\d+', '$', 'g');
-		END IF;
-	END LOOP;
-	PERFORM set_config('gpucol.pushdown', 'allow', true);
-END $$;
 SELECT delivered('SELECT c, count(*) FROM (SELECT k, count(*) AS c FROM g GROUP BY k) q GROUP BY c');
 -- HAVING is tested on the states
 SELECT delivered('SELECT count(*), sum(a) FROM (SELECT k, t, sum(m) AS a, count(*) AS c FROM g GROUP BY k, t HAVING sum(m) > 500 AND count(*) > 2) q');

@@ -1,0 +1,88 @@
+-- The rows of a WITH query are kept a column at a time where nodes of ours read them, once for all of its readers.
+CREATE SCHEMA with_batches;
+SET search_path = with_batches, public;
+SET max_parallel_workers_per_gather = 0;
+\set node GpucolAgg
+\getenv srcdir PG_ABS_SRCDIR
+\set include :srcdir /include/differ.psql
+\set delivered :srcdir /include/delivered.psql
+\set ECHO none
+\i :include
+\i :delivered
+\set ECHO all
+CREATE TABLE h AS SELECT i AS id, nullif(i % 211, 7) AS k, nullif(i % 7, 2)::smallint AS v, (i * 37 % 100003) % 5000 AS w,
+	(nullif((i % 1000), 13) / 4.0)::numeric(9,2) AS m, CASE WHEN i % 11 > 0 THEN ('1e' || i % 6)::numeric / (1 + i % 9) END AS n,
+	CASE WHEN i % 17 > 0 THEN (i % 97) * 0.37 - 5 END::float8 AS f, date '2020-01-01' + i % 400 AS d,
+	nullif('name ' || i % 23, 'name 3') AS t, i % 3 = 0 AS b, i % 5 * interval '1 hour' AS y
+	FROM generate_series(1, 20000) i;
+CREATE TABLE g (LIKE h) USING gpucol;
+INSERT INTO g TABLE h;
+ANALYZE g, h;
+\set c 'WITH c AS MATERIALIZED (SELECT w, k, count(*) AS n, sum(m) AS s, avg(n) AS a, max(t) AS t, sum(f) AS f, max(d) AS d, max(y) AS y, bool_or(b) AS b FROM g GROUP BY w, k) '
+-- two readers, one run of the plan that they read
+SELECT delivered('WITH c AS MATERIALIZED (SELECT w, count(*) AS n, sum(v) AS s FROM g GROUP BY w) SELECT count(*), sum(x.s), sum(z.n) FROM c x JOIN c z ON x.w = z.n + z.w WHERE z.s > 2');
+SELECT differ(:'c' || 'SELECT count(*), sum(x.n), sum(z.s), min(x.t), max(z.d), max(x.y), count(*) FILTER (WHERE z.b) FROM c x JOIN c z ON x.w = z.w');
+SELECT differ(:'c' || 'SELECT x.k, count(*), sum(x.s), max(x.a), min(z.f), max(z.t) FROM c x JOIN c z USING (w, k) GROUP BY x.k');
+-- conditions on the scans, of every kind
+SELECT differ(:'c' || 'SELECT x.k, sum(z.n), sum(z.s) FROM c x JOIN c z ON x.w = z.w WHERE x.n > 0 AND x.s > 300 AND z.t LIKE ''name 1%'' AND x.k IS NOT NULL GROUP BY x.k');
+SELECT differ(:'c' || 'SELECT x.k, x.a, x.y, z.d FROM c x JOIN c z ON x.w = z.w AND x.k = z.k + 1 WHERE x.a > 2 OR x.y = interval ''4 hours'' OR z.f <> 0');
+SELECT differ(:'c' || 'SELECT count(*), sum(s), max(t) FROM c WHERE k = 13 OR b');
+SELECT differ(:'c' || 'SELECT count(*), sum(s), max(t) FROM c WHERE k < 0');
+-- beside scans that PostgreSQL reads, before and after
+SELECT differ(:'c' || 'SELECT z.k, z.r, q.c FROM (SELECT k, row_number() OVER (ORDER BY w, k) AS r FROM c WHERE n > 0 ORDER BY w, k LIMIT 40) z JOIN (SELECT x.k, count(*) AS c FROM c x JOIN c y ON x.w = y.w GROUP BY x.k) q ON z.k = q.k');
+SELECT differ(:'c' || 'SELECT k, (SELECT count(*) FROM c y WHERE y.w = x.w) AS c, (SELECT max(s) FROM c) AS m FROM c x WHERE t > ''name 4''');
+SELECT differ(:'c' || 'SELECT k, w, t FROM c WHERE (k, w) NOT IN (SELECT k, w FROM c WHERE k IS NOT NULL AND n > 1) AND k > 190');
+-- of several WITH queries, of windows, and of more than one aggregation
+SELECT differ(:'c' || ', d AS MATERIALIZED (SELECT k, sum(n) AS n, max(s) AS s FROM c GROUP BY k) SELECT x.k, x.n, z.s, q.w FROM d x JOIN d z ON x.k = z.k JOIN c q ON q.k = x.k WHERE q.w < 2000');
+SELECT differ('WITH c AS MATERIALIZED (SELECT k, w, row_number() OVER (PARTITION BY k ORDER BY id) AS r, sum(m) OVER (PARTITION BY k ORDER BY id) AS s FROM g) SELECT x.k, count(*), sum(z.s - x.s) FROM c x JOIN c z ON x.k = z.k AND x.r = z.r + 1 WHERE x.r < 60 GROUP BY x.k');
+SELECT differ('WITH c AS MATERIALIZED (SELECT k AS x, sum(m) AS s FROM g GROUP BY k UNION ALL SELECT w, sum(n) FROM g GROUP BY w) SELECT a.x, count(*), sum(a.s), max(b.s) FROM c a JOIN c b ON a.x = b.x GROUP BY a.x');
+SELECT differ('WITH c AS MATERIALIZED (SELECT k, string_agg(t, '','' ORDER BY id) AS s, array_agg(v ORDER BY id) AS a FROM g GROUP BY k) SELECT x.k, x.s, z.a FROM c x JOIN c z ON x.k = z.k');
+-- run again for each row around it
+SELECT differ('SELECT o.v, (WITH c AS MATERIALIZED (SELECT w % 10 AS x, count(*) AS n FROM g WHERE v = o.v GROUP BY w % 10) SELECT sum(a.n * b.n) FROM c a JOIN c b ON a.x = b.x) AS s FROM (SELECT DISTINCT v FROM g) o');
+SELECT differ('SELECT o.v, l.s FROM (SELECT DISTINCT v FROM g) o, LATERAL (WITH c AS MATERIALIZED (SELECT k, count(*) AS n FROM g GROUP BY k) SELECT sum(a.n + o.v) AS s FROM c a JOIN c b ON a.k = b.k) l');
+-- volatile rows are the same for all readers
+WITH c AS MATERIALIZED (SELECT w, count(*) + (random() * 1000)::int AS n FROM g GROUP BY w)
+SELECT count(*) AS unlike FROM c x JOIN c z ON x.w = z.w WHERE x.n <> z.n;
+-- beyond work_mem, and on disk
+SET work_mem = '64kB';
+SELECT differ(:'c' || 'SELECT x.k, count(*), sum(x.s), max(x.a), max(z.t) FROM c x JOIN c z USING (w, k) GROUP BY x.k');
+SET gpucol.memory_limit = '1MB';
+SELECT differ(:'c' || 'SELECT x.k, count(*), sum(x.s), max(x.a), max(z.t) FROM c x JOIN c z USING (w, k) GROUP BY x.k');
+RESET gpucol.memory_limit;
+RESET work_mem;
+-- an error while rows are kept, in a subtransaction; the same statement after it
+SET work_mem = '64kB';
+SET gpucol.memory_limit = '1MB';
+DO $$
+DECLARE n bigint;
+BEGIN
+	FOR i IN 0 .. 1 LOOP
+		BEGIN
+			EXECUTE format('WITH c AS MATERIALIZED (SELECT w, k, max(t) AS t, count(*) AS n FROM g GROUP BY w, k) SELECT count(*) FROM c x JOIN c z USING (w, k) WHERE x.n / (%s - coalesce(z.k, 0)) > 0', CASE i WHEN 0 THEN 200 ELSE 900 END) INTO n;
+			RAISE NOTICE '% rows', n;
+		EXCEPTION WHEN division_by_zero THEN RAISE NOTICE '%', SQLERRM;
+		END;
+	END LOOP;
+END $$;
+RESET work_mem;
+RESET gpucol.memory_limit;
+-- a cursor that is closed early, and one that outlives its transaction
+BEGIN;
+DECLARE early CURSOR FOR WITH c AS MATERIALIZED (SELECT w, count(*) AS n FROM g GROUP BY w) SELECT x.w FROM c x JOIN c z ON x.w = z.w ORDER BY x.w;
+FETCH 2 FROM early;
+CLOSE early;
+DECLARE late CURSOR WITH HOLD FOR WITH c AS MATERIALIZED (SELECT w, count(*) AS n FROM g GROUP BY w) SELECT x.w, z.n FROM c x JOIN c z ON x.w = z.w ORDER BY x.w;
+COMMIT;
+FETCH 2 FROM late;
+CLOSE late;
+-- prepared, with parameters
+PREPARE shared(int, text) AS WITH c AS MATERIALIZED (SELECT w, max(t) AS t, count(*) AS n FROM g WHERE id > $1 GROUP BY w)
+	SELECT count(*), sum(x.n) FROM c x JOIN c z ON x.w = z.w WHERE z.t > $2;
+EXECUTE shared(100, 'name 2');
+SET plan_cache_mode = force_generic_plan;
+EXECUTE shared(100, 'name 2');
+EXECUTE shared(19000, 'name 5');
+RESET plan_cache_mode;
+-- conditions in a Subquery Scan above an aggregation are tested on its batches, too
+SELECT differ('SELECT k, sum(s), count(*) FROM (SELECT k, w, sum(m) AS s, max(t) AS t FROM g GROUP BY k, w OFFSET 0) q WHERE s::text LIKE ''1%'' AND t > ''name 15'' GROUP BY k');
+DROP SCHEMA with_batches CASCADE;
