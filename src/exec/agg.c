@@ -98,7 +98,6 @@ typedef struct GpucolAggExecState
 
 	/* batches instead of tuples */
 	GpucolTypeMap *maps;		/* by column; NULL: nobody has asked for them yet */
-	bool		delivered;		/* a batch has been */
 
 	PlanState  *fallback;		/* ordinary plan, once needed */
 	bool		done;			/* all groups have been delivered, and let go */
@@ -801,7 +800,7 @@ agg_next_batch(CustomScanState *node, GpucolBatch *batch)
 	/* what a device has delivered in place may not outlast what is asked of it next */
 	gpucol_group_rows_columns(&state->rows, state->places, state->maps, state->exec.engine != &gpucol_engine_cpu &&
 							  result.nrows <= GPUCOL_IN_PLACE_ROWS, batch);
-	state->delivered = true;
+	state->exec.delivered = true;
 	return GPUCOL_OK;
 }
 
@@ -884,7 +883,5 @@ agg_explain(CustomScanState *node, List *ancestors, ExplainState *es)
 		gpucol_explain_joins(&state->exec, ancestors, es);
 	if (es->analyze && state->having.bounds != NULL)
 		ExplainPropertyUInteger("Filter Evaluated", "groups", state->having.evaluated, es);
-	if (es->analyze && state->delivered)
-		ExplainPropertyText("Delivered", "in batches", es);
 	gpucol_explain_stats(&state->exec, es);
 }

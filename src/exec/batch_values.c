@@ -291,3 +291,59 @@ gpucol_batch_unpack(char *from, GpucolBatch *batch)
 		from += ALIGN16(size) + ALIGN16(head->nbytes);
 	}
 }
+
+void
+gpucol_batch_copy(GpucolBatch *batch)
+{
+	char	   *piece = gpucol_result_room(gpucol_batch_packed_size(batch));
+
+	gpucol_batch_pack(batch, piece);
+	gpucol_batch_unpack(piece, batch);
+}
+
+/* ------------------------------------------------------------------------
+ * Results that are shown
+ * ------------------------------------------------------------------------
+ */
+
+bool
+gpucol_batch_find_places(const Plan *plan, const AttrNumber *attnums, int n, int *places)
+{
+	ListCell   *lc;
+
+	foreach(lc, plan->targetlist)
+	{
+		const Var  *var = (const Var *) lfirst_node(TargetEntry, lc)->expr;
+		int			at = 0;
+
+		if (!IsA(var, Var) || var->varattno <= 0)
+			return false;
+		while (at < n && (attnums == NULL ? at + 1 : attnums[at]) != var->varattno)
+			at++;
+		if (at == n)
+			return false;
+		places[foreach_current_index(lc)] = at;
+	}
+	return plan->qual == NIL;
+}
+
+void
+gpucol_batch_show(GpucolBatch *batch, const GpucolResult *result, const GpucolOutput *outputs, const int *places,
+				  int ncolumns, MemoryContext copied)
+{
+	MemoryContext old;
+
+	batch->nrows = result->nrows;
+	batch->ncolumns = ncolumns;
+	for (int i = 0; i < ncolumns; i++)
+	{
+		batch->outputs[i] = outputs[places[i]];
+		batch->columns[i] = result->columns[places[i]];
+	}
+	if (copied == NULL)
+		return;
+	MemoryContextReset(copied);
+	old = MemoryContextSwitchTo(copied);
+	gpucol_batch_copy(batch);
+	MemoryContextSwitchTo(old);
+}

@@ -30,6 +30,8 @@ static const struct
 	const CustomExecMethods *methods;
 	const GpucolBatchOps *ops;
 }			nodes[] = {
+	{&gpucol_scan_exec_methods, &gpucol_scan_batches},
+	{&gpucol_join_exec_methods, &gpucol_join_batches},
 	{&gpucol_agg_exec_methods, &gpucol_agg_batches},
 	{&gpucol_window_exec_methods, &gpucol_window_batches},
 };

@@ -57,6 +57,10 @@ typedef struct GpucolBatchOps
 } GpucolBatchOps;
 
 /* The nodes that have them, by the methods of their states. */
+extern const CustomExecMethods gpucol_scan_exec_methods;
+extern const GpucolBatchOps gpucol_scan_batches;
+extern const CustomExecMethods gpucol_join_exec_methods;
+extern const GpucolBatchOps gpucol_join_batches;
 extern const CustomExecMethods gpucol_agg_exec_methods;
 extern const GpucolBatchOps gpucol_agg_batches;
 extern const CustomExecMethods gpucol_window_exec_methods;
@@ -102,6 +106,22 @@ extern void gpucol_batch_init(GpucolBatch *batch, int ncolumns);
  */
 extern bool gpucol_batch_put(const GpucolBatch *batch, int column, uint32 first, uint32 n,
 							 GpucolRowBatch *rows, int c);
+
+/*
+ * Which of a scan tuple's columns a node shows, by column of its target list: their numbers among `attnums`, n of
+ * them, or among 1 to n where that is NULL.  False where it computes any, or tests rows.
+ */
+extern bool gpucol_batch_find_places(const Plan *plan, const AttrNumber *attnums, int n, int *places);
+
+/*
+ * Have the columns of a result in these places as those of a batch, where they are, or of a device's result copied
+ * into the context, which is reset: those may not outlast what is asked of it next.
+ */
+extern void gpucol_batch_show(GpucolBatch *batch, const GpucolResult *result, const GpucolOutput *outputs,
+							  const int *places, int ncolumns, MemoryContext copied);
+
+/* Copy the values of a batch, into the current context. */
+extern void gpucol_batch_copy(GpucolBatch *batch);
 
 /* A batch as one piece of memory, aligned at 16 bytes, and back, in place. */
 extern Size gpucol_batch_packed_size(const GpucolBatch *batch);

@@ -196,6 +196,8 @@ gpucol_explain_stats(GpucolExec *exec, ExplainState *es)
 
 	if (!es->analyze)
 		return;
+	if (exec->delivered)
+		ExplainPropertyText("Delivered", "in batches", es);
 	if (exec->rows_of != NULL)
 	{
 		if (es->verbose)

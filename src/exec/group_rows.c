@@ -227,12 +227,7 @@ gpucol_group_rows_columns(GpucolGroupRows *rows, const int *places, const Gpucol
 								&batch->outputs[i], &batch->columns[i]);
 	}
 	if (copy)
-	{
-		char	   *piece = gpucol_result_room(gpucol_batch_packed_size(batch));
-
-		gpucol_batch_pack(batch, piece);
-		gpucol_batch_unpack(piece, batch);
-	}
+		gpucol_batch_copy(batch);
 	MemoryContextSwitchTo(old);
 	rows->first = rows->batch.nrows;
 	rows->nrows = 0;

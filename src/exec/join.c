@@ -23,6 +23,7 @@
 #include "utils/rel.h"
 #include "utils/ruleutils.h"
 
+#include "exec/batches.h"
 #include "exec/explain.h"
 #include "exec/join_build.h"
 #include "exec/ordinary.h"
@@ -54,6 +55,7 @@ typedef struct GpucolJoinState
 	PlanState  *fallback;		/* ordinary plan, once needed */
 	bool		done;			/* all rows have been delivered, and let go */
 	GpucolReplay replay;
+	int		   *places;			/* of a batch's columns; NULL: nobody has asked for batches yet */
 } GpucolJoinState;
 
 static Node *join_create_state(CustomScan *cscan);
@@ -68,7 +70,7 @@ const CustomScanMethods gpucol_join_methods = {
 	.CreateCustomScanState = join_create_state,
 };
 
-static const CustomExecMethods exec_methods = {
+const CustomExecMethods gpucol_join_exec_methods = {
 	.CustomName = "GpucolJoin",
 	.BeginCustomScan = join_begin,
 	.ExecCustomScan = join_exec,
@@ -84,7 +86,7 @@ join_create_state(CustomScan *cscan)
 	ListCell   *lc;
 
 	state->css.ss.ps.type = T_CustomScanState;
-	state->css.methods = &exec_methods;
+	state->css.methods = &gpucol_join_exec_methods;
 	foreach(lc, cscan->custom_scan_tlist)
 	{
 		if (!lfirst_node(TargetEntry, lc)->resjunk)
@@ -173,22 +175,29 @@ join_begin(CustomScanState *node, EState *estate, int eflags)
 					  GPUCOL_PROGRAM_SCAN, lower_join);
 }
 
-/* Load the next batch of the engine. */
+/* The next result of the engine. */
 static GpucolStatus
-next_batch(GpucolJoinState *state)
+next_result(GpucolJoinState *state, GpucolResult *result)
 {
 	GpucolExec *exec = &state->exec;
-	GpucolResult result;
-	GpucolStatus status;
 
 	if (!exec->checked && (exec->rel != NULL || exec->nparts > 0) &&
 		!gpucol_run_check_values(exec, gpucol_run_read_columns(exec), false))
 		return GPUCOL_UNSUPPORTED;
-	status = gpucol_run_next(exec, &result);
+	return gpucol_run_next(exec, result);
+}
+
+/* Load the next batch of the engine. */
+static GpucolStatus
+next_batch(GpucolJoinState *state)
+{
+	GpucolResult result;
+	GpucolStatus status = next_result(state, &result);
+
 	if (status != GPUCOL_OK)
 		return status;
 	if (state->top.nkeys > 0)
-		gpucol_topn_stream_pick(&state->top, gpucol_run_budget(exec), state->ncolumns, &result);
+		gpucol_topn_stream_pick(&state->top, gpucol_run_budget(&state->exec), state->ncolumns, &result);
 	gpucol_outputs_load(state->batch_context, state->outputs, state->ncolumns, &result,
 						state->values, state->isnull);
 	state->nrows = result.nrows;
@@ -288,6 +297,55 @@ join_exec(CustomScanState *node)
 {
 	return gpucol_replay_next(&((GpucolJoinState *) node)->replay, node, fetch_row);
 }
+
+/* Can the rows be had in batches (GpucolBatchOps)?  Not if some are to be picked of them, or kept. */
+static bool
+join_offer(CustomScanState *node, PlanState *above pg_attribute_unused(), List *conditions pg_attribute_unused())
+{
+	GpucolJoinState *state = (GpucolJoinState *) node;
+
+	if (state->top.nkeys > 0 || state->replay.wanted || state->fallback != NULL)
+		return false;
+	if (state->places == NULL)
+		state->places = MemoryContextAlloc(node->ss.ps.state->es_query_cxt,
+										   Max(list_length(node->ss.ps.plan->targetlist), 1) * sizeof(int));
+	return gpucol_batch_find_places(node->ss.ps.plan, NULL, state->ncolumns, state->places);
+}
+
+/* The next batch; tuples where the ordinary plan makes them. */
+static GpucolStatus
+join_next_batch(CustomScanState *node, GpucolBatch *batch)
+{
+	GpucolJoinState *state = (GpucolJoinState *) node;
+	GpucolResult result;
+	GpucolStatus status;
+
+	if (state->done)
+		return GPUCOL_END;
+	if (state->fallback != NULL)
+		return GPUCOL_UNSUPPORTED;
+	ResetExprContext(node->ss.ps.ps_ExprContext);
+	status = next_result(state, &result);
+	if (state->exec.fallback != NULL)
+	{
+		begin_fallback(state);
+		return GPUCOL_UNSUPPORTED;
+	}
+	state->done = status == GPUCOL_END;
+	if (state->done)
+		gpucol_run_end(&state->exec);
+	if (status != GPUCOL_OK)
+		return status;
+	gpucol_batch_show(batch, &result, state->outputs, state->places, list_length(node->ss.ps.plan->targetlist),
+					  state->exec.engine != &gpucol_engine_cpu ? state->batch_context : NULL);
+	state->exec.delivered = true;
+	return GPUCOL_OK;
+}
+
+const GpucolBatchOps gpucol_join_batches = {
+	.offer = join_offer,
+	.next = join_next_batch,
+};
 
 static void
 join_end(CustomScanState *node)

@@ -143,19 +143,28 @@ gpucol_row_scan_store(GpucolRowScan *scan, int64 row)
 	return slot;
 }
 
+void
+gpucol_row_scan_begin_plain(GpucolRowScan *scan)
+{
+	MemoryContext old;
+
+	if (scan->plain)
+		return;
+	old = MemoryContextSwitchTo(scan->css.ss.ps.state->es_query_cxt);
+	scan->methods->begin_plain(scan);
+	MemoryContextSwitchTo(old);
+	scan->plain = true;
+}
+
 /* The next batch of the engine; false at its end, or where plain rows follow. */
 static bool
 next_batch(GpucolRowScan *scan)
 {
 	GpucolStatus status = scan->methods->next_batch(scan);
-	MemoryContext old;
 
 	if (status == GPUCOL_OK || status == GPUCOL_END)
 		return status == GPUCOL_OK;
-	old = MemoryContextSwitchTo(scan->css.ss.ps.state->es_query_cxt);
-	scan->methods->begin_plain(scan);
-	MemoryContextSwitchTo(old);
-	scan->plain = true;
+	gpucol_row_scan_begin_plain(scan);
 	return false;
 }
 

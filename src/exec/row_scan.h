@@ -79,6 +79,9 @@ extern bool gpucol_row_scan_lower(GpucolRowScan *scan, GpucolLower *l, TupleDesc
 /* Turn the engine's batch into datums. */
 extern void gpucol_row_scan_load(GpucolRowScan *scan, const GpucolResult *result);
 
+/* Have plain rows take the engine's place, if they have not. */
+extern void gpucol_row_scan_begin_plain(GpucolRowScan *scan);
+
 /* ExecScan's access method. */
 extern TupleTableSlot *gpucol_row_scan_next(ScanState *node);
 

@@ -97,6 +97,7 @@ struct GpucolExec
 	bool		in_place;		/* the node is done with a batch of groups before it
 								 * does anything else (GpucolRunOptions) */
 	bool		large_batches;	/* whoever reads the node's groups takes as many as there are */
+	bool		delivered;		/* a batch has been, without tuples (exec/batches.h) */
 	bool		checked;		/* every value is known to fit its column */
 	GpucolExecPart *parts;		/* the tables to read instead of rel, */
 	int			nparts;			/* whose descriptor they share; 0 = rel itself */

@@ -32,6 +32,7 @@
 #include "columnar/slot.h"
 #include "columnar/source.h"
 #include "compat.h"
+#include "exec/batches.h"
 #include "exec/explain.h"
 #include "plan/plan.h"
 #include "exec/row_scan.h"
@@ -59,6 +60,7 @@ typedef struct GpucolScanState
 	TupleTableSlot *table_slot;
 
 	TupleTableSlot *marked_slot;	/* a row of the table by its mark, or NULL: none was wanted */
+	int		   *places;			/* of a batch's columns among the outputs; NULL: nobody has asked for batches yet */
 } GpucolScanState;
 
 static Node *scan_create_state(CustomScan *cscan);
@@ -83,7 +85,7 @@ const CustomScanMethods gpucol_scan_methods = {
 	.CreateCustomScanState = scan_create_state,
 };
 
-static const CustomExecMethods exec_methods = {
+const CustomExecMethods gpucol_scan_exec_methods = {
 	.CustomName = "GpucolScan",
 	.BeginCustomScan = scan_begin,
 	.ExecCustomScan = scan_exec,
@@ -111,7 +113,7 @@ scan_create_state(CustomScan *cscan)
 	GpucolScanState *state = palloc0(sizeof(GpucolScanState));
 
 	state->rows.css.ss.ps.type = T_CustomScanState;
-	state->rows.css.methods = &exec_methods;
+	state->rows.css.methods = &gpucol_scan_exec_methods;
 	state->rows.pushed = cscan->custom_exprs;
 	state->rows.behind = linitial(cscan->custom_private);
 	return (Node *) state;
@@ -622,6 +624,50 @@ scan_exec(CustomScanState *node)
 		ExecScan(&node->ss, gpucol_row_scan_next, recheck_row);
 }
 
+/* Can the rows be had in batches (GpucolBatchOps)? */
+static bool
+scan_offer(CustomScanState *node, PlanState *above pg_attribute_unused(), List *conditions pg_attribute_unused())
+{
+	GpucolScanState *state = (GpucolScanState *) node;
+	const Plan *plan = node->ss.ps.plan;
+
+	if (plan->parallel_aware || state->rows.plain || state->rows.into != NULL)
+		return false;
+	if (state->places == NULL)
+		state->places = MemoryContextAlloc(node->ss.ps.state->es_query_cxt,
+										   Max(list_length(plan->targetlist), 1) * sizeof(int));
+	return gpucol_batch_find_places(plan, state->rows.attnums, state->rows.noutputs, state->places);
+}
+
+/* The next batch; tuples where plain rows take the engine's place. */
+static GpucolStatus
+scan_next_batch(CustomScanState *node, GpucolBatch *batch)
+{
+	GpucolScanState *state = (GpucolScanState *) node;
+	GpucolRowScan *scan = &state->rows;
+	GpucolResult result;
+	GpucolStatus status;
+
+	ResetExprContext(node->ss.ps.ps_ExprContext);
+	status = scan->plain ? GPUCOL_UNSUPPORTED : next_result(state, &result);
+	if (status == GPUCOL_OK)
+	{
+		gpucol_batch_show(batch, &result, scan->outputs, state->places, list_length(node->ss.ps.plan->targetlist),
+						  scan->exec.engine != &gpucol_engine_cpu ? scan->batch_context : NULL);
+		scan->exec.delivered = true;
+		return GPUCOL_OK;
+	}
+	if (status == GPUCOL_END)
+		return GPUCOL_END;
+	gpucol_row_scan_begin_plain(scan);
+	return GPUCOL_UNSUPPORTED;
+}
+
+const GpucolBatchOps gpucol_scan_batches = {
+	.offer = scan_offer,
+	.next = scan_next_batch,
+};
+
 /* Let go of the engine, the source and the ordinary scan. */
 static void
 stop(GpucolScanState *state)
@@ -795,6 +841,6 @@ bool
 gpucol_scan_is_state(const PlanState *state)
 {
 	return IsA(state, CustomScanState) &&
-		(((const CustomScanState *) state)->methods == &exec_methods ||
+		(((const CustomScanState *) state)->methods == &gpucol_scan_exec_methods ||
 		 ((const CustomScanState *) state)->methods == &topn_exec_methods);
 }

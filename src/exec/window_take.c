@@ -17,7 +17,7 @@
 #include "optimizer/optimizer.h"
 #include "utils/memutils.h"
 
-#include "exec/row_scan.h"
+#include "exec/batches.h"
 #include "exec/window.h"
 #include "exec/window_agg.h"
 
@@ -171,81 +171,6 @@ take(Taken *taken, TupleTableSlot *slot, uint32 n)
 		(taken->state->rows.taken > before || add(taken, slot, n));
 }
 
-/* ---- a scan ---- */
-
-/* Where a scan has its output columns; NULL if it does more than to show them. */
-static int *
-find_outputs(const Taken *taken)
-{
-	const GpucolRowScan *scan = (const GpucolRowScan *) taken->child;
-	const Plan *plan = taken->child->plan;
-	int		   *outputs;
-	ListCell   *lc;
-
-	if (!gpucol_scan_is_state(taken->child) || plan->qual != NIL || plan->parallel_aware ||
-		taken->child->state->es_epq_active != NULL)
-		return NULL;
-	outputs = palloc((taken->ncolumns + 1) * sizeof(int));
-	foreach(lc, plan->targetlist)
-	{
-		const Var  *var = (const Var *) lfirst_node(TargetEntry, lc)->expr;
-		int			c = foreach_current_index(lc);
-
-		outputs[c] = -1;
-		for (int i = 0; i < scan->noutputs && IsA(var, Var) && var->varattno > 0; i++)
-		{
-			if (scan->attnums[i] == var->varattno)
-				outputs[c] = i;
-		}
-		if (outputs[c] < 0 && taken->used[c])
-			return NULL;
-	}
-	return outputs;
-}
-
-/* The next batch of a scan, counted by EXPLAIN ANALYZE. */
-static bool
-fetch_batch(GpucolRowScan *scan)
-{
-	PlanState  *node = &scan->css.ss.ps;
-	bool		more;
-
-	if (node->chgParam != NULL)
-		ExecReScan(node);
-	ResetExprContext(node->ps_ExprContext);
-	if (node->instrument != NULL)
-		InstrStartNode(node->instrument);
-	more = gpucol_row_scan_fetch(scan);
-	if (node->instrument != NULL)
-		InstrStopNode(node->instrument, more ? (double) scan->nrows : 0);
-	return more;
-}
-
-/* Take all rows of a scan; false where memory does not suffice. */
-static bool
-take_scan(Taken *taken, const int *outputs)
-{
-	GpucolRowScan *scan = (GpucolRowScan *) taken->child;
-
-	while (fetch_batch(scan))
-	{
-		for (int64 from = 0; from < scan->nrows; from += GPUCOL_WINDOW_TAKEN)
-		{
-			CHECK_FOR_INTERRUPTS();
-			for (int c = 0; c < taken->ncolumns; c++)
-			{
-				if (!taken->used[c])
-					continue;
-				taken->values[c] = scan->values[outputs[c]] + from;
-				taken->isnull[c] = scan->isnull[outputs[c]] + from;
-			}
-			if (!take(taken, NULL, (uint32) Min(scan->nrows - from, GPUCOL_WINDOW_TAKEN)))
-				return false;
-		}
-	}
-	return true;
-}
-
 /* ---- batches ---- */
 
 /* Take a batch; false where memory does not suffice. */
@@ -329,16 +254,12 @@ gpucol_window_take(GpucolWindowState *state)
 												  ALLOCSET_SMALL_SIZES);
 	MemoryContext old = MemoryContextSwitchTo(context);
 	Taken		taken = {0};
-	const int  *outputs;
 	bool		fits;
 
 	init_taken(&taken, state);
-	outputs = find_outputs(&taken);
 	fits = gpucol_plan_reader_has_batches(taken.child) && taken.ncolumns > 0;
 	MemoryContextSwitchTo(old);
-	if (outputs != NULL)
-		fits = take_scan(&taken, outputs);
-	else if (fits)
+	if (fits)
 	{
 		MemoryContextSwitchTo(context);
 		fits = take_batches(&taken);

@@ -311,11 +311,26 @@ gpucol_cost_flow(RelOptInfo *rel, int ncolumns, List *conditions)
 		engine_share(rel) * engine_cost(rel, ncolumns, conditions);
 }
 
-/* Does a node of this name deliver batches (exec/batches.c)? */
+/* Does a node of this name deliver batches (exec/batches.c); also of rows that it hands on as they are? */
 static bool
-names_batches(const char *name)
+names_batches(const char *name, bool plain)
 {
-	return strcmp(name, "GpucolAgg") == 0 || strcmp(name, "GpucolWindow") == 0;
+	return strcmp(name, "GpucolAgg") == 0 || strcmp(name, "GpucolWindow") == 0 ||
+		(plain && (strcmp(name, "GpucolScan") == 0 || strcmp(name, "GpucolJoin") == 0));
+}
+
+/* Does a plan hand on columns as they are, and test nothing? */
+static bool
+is_plain(const Plan *plan)
+{
+	ListCell   *lc;
+
+	foreach(lc, plan->targetlist)
+	{
+		if (!IsA(lfirst_node(TargetEntry, lc)->expr, Var))
+			return false;
+	}
+	return plan->qual == NIL;
 }
 
 /* Do the rows of the plan of a WITH query come in batches? */
@@ -330,7 +345,7 @@ plan_has_batches(const Plan *plan)
 	if (IsA(plan, SubqueryScan))
 		return plan_has_batches(((const SubqueryScan *) plan)->subplan);
 	if (IsA(plan, CustomScan))
-		return names_batches(((const CustomScan *) plan)->methods->CustomName);
+		return names_batches(((const CustomScan *) plan)->methods->CustomName, is_plain(plan));
 	if (!IsA(plan, Append))
 		return false;
 	foreach(lc, ((const Append *) plan)->appendplans)
@@ -351,7 +366,7 @@ has_batches(PlannerInfo *root, const Path *path)
 	if (IsA(path, SubqueryScanPath))
 		return has_batches(path->parent->subroot, ((const SubqueryScanPath *) path)->subpath);
 	if (IsA(path, CustomPath))
-		return names_batches(((const CustomPath *) path)->methods->CustomName);
+		return names_batches(((const CustomPath *) path)->methods->CustomName, false);
 	if (path->pathtype == T_CteScan)
 		return plan_has_batches(gpucol_join_with_plan(root, planner_rt_fetch(path->parent->relid, root)));
 	if (!IsA(path, AppendPath))

@@ -37,6 +37,14 @@ SELECT differ(:'c' || ', d AS MATERIALIZED (SELECT k, sum(n) AS n, max(s) AS s F
 SELECT differ('WITH c AS MATERIALIZED (SELECT k, w, row_number() OVER (PARTITION BY k ORDER BY id) AS r, sum(m) OVER (PARTITION BY k ORDER BY id) AS s FROM g) SELECT x.k, count(*), sum(z.s - x.s) FROM c x JOIN c z ON x.k = z.k AND x.r = z.r + 1 WHERE x.r < 60 GROUP BY x.k');
 SELECT differ('WITH c AS MATERIALIZED (SELECT k AS x, sum(m) AS s FROM g GROUP BY k UNION ALL SELECT w, sum(n) FROM g GROUP BY w) SELECT a.x, count(*), sum(a.s), max(b.s) FROM c a JOIN c b ON a.x = b.x GROUP BY a.x');
 SELECT differ('WITH c AS MATERIALIZED (SELECT k, string_agg(t, '','' ORDER BY id) AS s, array_agg(v ORDER BY id) AS a FROM g GROUP BY k) SELECT x.k, x.s, z.a FROM c x JOIN c z ON x.k = z.k');
+-- rows of joins and of scans
+SELECT delivered('WITH c AS MATERIALIZED (SELECT a.k, a.w, b.m FROM g a JOIN g b ON a.id = b.w WHERE a.v > 1) SELECT count(*), sum(x.m) FROM c x JOIN c z ON x.k = z.k AND x.w < z.w');
+SELECT differ('WITH c AS MATERIALIZED (SELECT a.k, a.w, a.t, b.m, b.n, b.y, a.f FROM g a LEFT JOIN g b ON a.id = b.w + 7 WHERE a.v > 1) SELECT x.k, count(*), sum(x.m), max(z.t), max(x.n), min(z.y), max(z.f) FROM c x JOIN c z ON x.k = z.k AND x.w = z.w GROUP BY x.k', 'GpucolJoin');
+SELECT differ('WITH c AS MATERIALIZED (SELECT k, w, t, m, n, y, f, b, d FROM g WHERE v > 1) SELECT x.k, count(*), sum(x.m), max(z.t), max(x.n), min(z.y), max(z.f), bool_and(x.b), max(z.d) FROM c x JOIN c z ON x.k = z.k AND x.w = z.w + 1 GROUP BY x.k', 'GpucolScan');
+SELECT differ('WITH c AS MATERIALIZED (SELECT k, w, t || ''!'' AS t, m FROM g WHERE v > 1) SELECT x.k, count(*), sum(x.m), max(z.t) FROM c x JOIN c z ON x.k = z.k AND x.w = z.w + 1 GROUP BY x.k', 'GpucolScan');
+SELECT differ('SELECT x, count(*), sum(y) FROM (SELECT k AS x, m AS y FROM g WHERE v > 2 UNION ALL SELECT a.w, b.n FROM g a JOIN g b ON a.id = b.w UNION ALL SELECT w, sum(n) FROM g GROUP BY w) u GROUP BY x');
+SELECT differ('SELECT k, w, row_number() OVER (PARTITION BY k ORDER BY m DESC NULLS LAST, w, id) FROM (SELECT a.k, b.w, b.m, a.id FROM g a JOIN g b ON a.id = b.w) q', 'GpucolWindow');
+SELECT differ('WITH c AS MATERIALIZED (SELECT a.k, a.w, b.m FROM g a JOIN g b ON a.id = b.w ORDER BY b.m, a.id LIMIT 100) SELECT count(*), sum(x.m) FROM c x JOIN c z ON x.k = z.k', 'GpucolJoin');
 -- run again for each row around it
 SELECT differ('SELECT o.v, (WITH c AS MATERIALIZED (SELECT w % 10 AS x, count(*) AS n FROM g WHERE v = o.v GROUP BY w % 10) SELECT sum(a.n * b.n) FROM c a JOIN c b ON a.x = b.x) AS s FROM (SELECT DISTINCT v FROM g) o');
 SELECT differ('SELECT o.v, l.s FROM (SELECT DISTINCT v FROM g) o, LATERAL (WITH c AS MATERIALIZED (SELECT k, count(*) AS n FROM g GROUP BY k) SELECT sum(a.n + o.v) AS s FROM c a JOIN c b ON a.k = b.k) l');
