@@ -15,6 +15,7 @@
 
 #include "columnar/bitmap.h"
 #include "columnar/merge_options.h"
+#include "columnar/plan_columns.h"
 #include "exec/into.h"
 #include "exec/send.h"
 #include "guc.h"
@@ -35,6 +36,7 @@ _PG_init(void)
 {
 	gpucol_guc_init();
 	gpucol_bitmap_init();
+	gpucol_plan_columns_init();
 	gpucol_planner_init();
 	gpucol_ranking_init();
 	gpucol_recursion_init();

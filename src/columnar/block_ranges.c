@@ -162,7 +162,7 @@ begin_rows(Cover *cover)
 	cover->estate = CreateExecutorState();
 	cover->slot = table_slot_create(cover->table, NULL);
 	cover->predicate = ExecPrepareQual(cover->info->ii_Predicate, cover->estate);
-	cover->reader = gpucol_reader_create(cover->table, false);
+	cover->reader = gpucol_reader_create(cover->table);
 	gpucol_reader_open(cover->reader, gpucol_segment_open(cover->table, cover->entry));
 }
 

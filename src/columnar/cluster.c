@@ -355,7 +355,7 @@ write_row(Cluster *cluster, TupleTableSlot *slot, uint64 old_row)
 static void
 sort_rows(Cluster *cluster, Tuplesortstate *sort, int64 number)
 {
-	GpucolReader *reader = gpucol_reader_create(cluster->table, false);
+	GpucolReader *reader = gpucol_reader_create(cluster->table);
 	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext,
 												  "gpucol cluster row",
 												  ALLOCSET_DEFAULT_SIZES);
@@ -424,7 +424,7 @@ write_as_is(Cluster *cluster, uint32 number)
 {
 	const GpucolViewSegment *segment = &cluster->view.segments[number];
 	TupleTableSlot *slot = table_slot_create(cluster->table, NULL);
-	GpucolReader *reader = gpucol_reader_create(cluster->table, false);
+	GpucolReader *reader = gpucol_reader_create(cluster->table);
 
 	enter_segment(cluster, segment);
 	gpucol_reader_open(reader, gpucol_segment_open(cluster->table, &segment->entry));

@@ -185,7 +185,7 @@ write_segment(Compaction *compaction, const GpucolViewSegment *segment, TupleTab
 {
 	uint32		ndeleted;
 	uint32	   *deleted = gpucol_view_deleted(compaction->view, segment, &ndeleted);
-	GpucolReader *reader = gpucol_reader_create(compaction->table, false);
+	GpucolReader *reader = gpucol_reader_create(compaction->table);
 
 	gpucol_reader_open(reader, gpucol_segment_open(compaction->table, &segment->entry));
 	for (uint32 row = 0; row < segment->entry.nrows; row++)

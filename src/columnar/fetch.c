@@ -31,6 +31,7 @@
 #include "columnar/fetch.h"
 #include "columnar/forward.h"
 #include "columnar/index_dead.h"
+#include "columnar/point_reader.h"
 #include "columnar/scan.h"
 #include "columnar/segment.h"
 #include "columnar/serial.h"
@@ -405,6 +406,28 @@ store_unknown(Relation table, uint64 row_number, TupleTableSlot *slot)
 	pfree(isnull);
 }
 
+/* Decode a row into a slot of any kind, with memory of the current context. */
+static void
+read_row(Relation table, const GpucolViewSegment *segment, uint32 row, TupleTableSlot *slot)
+{
+	TupleDesc	desc = slot->tts_tupleDescriptor;
+	GpucolPointReader *reader = gpucol_point_reader_create(table, desc);
+	Datum	   *values = palloc(Max(desc->natts, 1) * sizeof(Datum));
+	bool	   *isnull = palloc(Max(desc->natts, 1) * sizeof(bool));
+	MemoryContext old;
+	HeapTuple	tuple;
+
+	ExecClearTuple(slot);
+	gpucol_point_reader_begin(reader, gpucol_segment_open(table, &segment->entry), row);
+	for (int i = 0; i < desc->natts; i++)
+		values[i] = gpucol_point_reader_value(reader, i, &isnull[i]);
+	old = MemoryContextSwitchTo(slot->tts_mcxt);
+	tuple = gpucol_point_reader_form(reader, segment->xmin, values, isnull);
+	MemoryContextSwitchTo(old);
+	gpucol_slot_put(tuple, slot);
+	gpucol_point_reader_close(reader);
+}
+
 /* Decode and store a row of a segment that has been looked up. */
 static void
 store_single(Relation table, const GpucolViewSegment *segment, uint64 row_number,
@@ -413,7 +436,6 @@ store_single(Relation table, const GpucolViewSegment *segment, uint64 row_number
 	uint64		row = row_number - segment->entry.first_row;
 	MemoryContext context;
 	MemoryContext old;
-	GpucolReader *reader;
 
 	pgstat_count_heap_fetch(table);
 	if (row >= segment->entry.nrows)
@@ -429,10 +451,7 @@ store_single(Relation table, const GpucolViewSegment *segment, uint64 row_number
 	context = AllocSetContextCreate(CurrentMemoryContext, "gpucol fetch",
 									ALLOCSET_DEFAULT_SIZES);
 	old = MemoryContextSwitchTo(context);
-	reader = gpucol_reader_create(table, true);
-	gpucol_reader_open(reader, gpucol_segment_open(table, &segment->entry));
-	gpucol_scan_store(reader, (uint32) row, segment->xmin, slot);
-	gpucol_reader_close(reader);
+	read_row(table, segment, (uint32) row, slot);
 	MemoryContextSwitchTo(old);
 	MemoryContextDelete(context);
 }

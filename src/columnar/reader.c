@@ -4,8 +4,7 @@
  *	  Whole rows of a table's segments, for PostgreSQL's own executor.
  *
  * A reader decodes each column a vector at a time when a row of the vector is
- * first asked for; a point reader asks the decoder for single rows instead, and
- * does not copy dictionaries for them.  The pages that decoded bytes point into
+ * first asked for (single rows are point_reader.c's).  The pages that decoded bytes point into
  * stay pinned until the column moves on.
  *
  * A column's value domain is taken from the chunk, its datum form from the
@@ -16,7 +15,6 @@
  */
 #include "postgres.h"
 
-#include "access/htup_details.h"
 #include "access/tupdesc.h"
 #include "utils/memutils.h"
 
@@ -49,7 +47,6 @@ typedef struct ReaderColumn
 struct GpucolReader
 {
 	Relation	table;
-	bool		point;
 	MemoryContext context;		/* the reader and its arrays */
 	MemoryContext segment_context;	/* what the open segment's decoders hold */
 	MemoryContext row_context;	/* values of the last row */
@@ -63,12 +60,11 @@ struct GpucolReader
 };
 
 GpucolReader *
-gpucol_reader_create(Relation table, bool point)
+gpucol_reader_create(Relation table)
 {
 	GpucolReader *reader = palloc0(sizeof(GpucolReader));
 
 	reader->table = table;
-	reader->point = point;
 	reader->context = CurrentMemoryContext;
 	reader->segment_context = AllocSetContextCreate(CurrentMemoryContext,
 													"gpucol open segment",
@@ -133,34 +129,6 @@ gpucol_reader_open(GpucolReader *reader, const GpucolSegmentInfo *segment)
 }
 
 /*
- * The domains of a table's columns, which take several catalog lookups a column:
- * kept with the table's cache entry.
- */
-static const GpucolTypeMap *
-table_types(Relation table)
-{
-	TupleDesc	desc = RelationGetDescr(table);
-	GpucolTypeMap *types;
-
-	if (table->rd_amcache != NULL)
-		return table->rd_amcache;
-	types = palloc0(Max(desc->natts, 1) * sizeof(GpucolTypeMap));
-	for (int i = 0; i < desc->natts; i++)
-	{
-		Form_pg_attribute att = TupleDescAttr(desc, i);
-
-		if (!att->attisdropped)
-			gpucol_typemap_init(&types[i], att->atttypid, att->atttypmod,
-								att->attcollation);
-	}
-	table->rd_amcache = MemoryContextAlloc(CacheMemoryContext,
-										   Max(desc->natts, 1) * sizeof(GpucolTypeMap));
-	memcpy(table->rd_amcache, types, desc->natts * sizeof(GpucolTypeMap));
-	pfree(types);
-	return table->rd_amcache;
-}
-
-/*
  * Set up the columns of rows of a descriptor.  It is that of the slot that the
  * rows go to, not the table's: while ALTER TABLE rewrites a table, the catalogs
  * have the new column types already.
@@ -169,12 +137,11 @@ static void
 set_descriptor(GpucolReader *reader, TupleDesc desc)
 {
 	const GpucolSegmentInfo *segment = reader->segment;
-	const GpucolTypeMap *types = NULL;
+	GpucolTypeMap *types = palloc(Max(desc->natts, 1) * sizeof(GpucolTypeMap));
 	MemoryContext old;
 
 	gpucol_reader_close(reader);
-	if (desc == RelationGetDescr(reader->table))
-		types = table_types(reader->table);
+	gpucol_segment_types(reader->table, desc, types);
 	old = MemoryContextSwitchTo(reader->context);
 	reader->desc = desc;
 	reader->ncolumns = desc->natts;
@@ -189,15 +156,10 @@ set_descriptor(GpucolReader *reader, TupleDesc desc)
 		column->attnum = att->attnum;
 		column->dropped = att->attisdropped;
 		column->vector = PG_UINT32_MAX;
-		if (att->attisdropped)
-			continue;
-		if (types != NULL)
-			column->type = types[i];
-		else
-			gpucol_typemap_init(&column->type, att->atttypid, att->atttypmod,
-								att->attcollation);
+		column->type = types[i];
 	}
 	MemoryContextSwitchTo(old);
+	pfree(types);
 	reader->segment = segment;
 	if (segment != NULL)
 		open_columns(reader);
@@ -207,18 +169,8 @@ set_descriptor(GpucolReader *reader, TupleDesc desc)
 static void
 check_decoded(GpucolReader *reader, ReaderColumn *column, GpucolStatus status)
 {
-	if (status == GPUCOL_OK)
-		return;
-	if (status == GPUCOL_OUT_OF_MEMORY)
-		ereport(ERROR,
-				(errcode(ERRCODE_OUT_OF_MEMORY),
-				 errmsg("out of memory"),
-				 errdetail("Failed while decoding column \"%s\" of table \"%s\".",
-						   NameStr(TupleDescAttr(RelationGetDescr(reader->table),
-												 column->attnum - 1)->attname),
-						   RelationGetRelationName(reader->table))));
-	gpucol_segment_corrupt(reader->table, &reader->segment->entry,
-						   column->attnum, "a chunk fails its checks");
+	if (status != GPUCOL_OK)
+		gpucol_segment_refused(reader->table, &reader->segment->entry, column->attnum, status);
 }
 
 /* Pin word rows of a stream and show them to the decoder. */
@@ -283,19 +235,16 @@ start_column(GpucolReader *reader, ReaderColumn *column)
 			map_stream(reader, column, stream, 0,
 					   column->desc->streams[stream].nrows);
 	}
-	if (!reader->point)
+	check_decoded(reader, column, gpucol_decode_load(&column->decoder));
+	for (int stream = 0; stream < GPUCOL_STREAM_COUNT; stream++)
 	{
-		check_decoded(reader, column, gpucol_decode_load(&column->decoder));
-		for (int stream = 0; stream < GPUCOL_STREAM_COUNT; stream++)
-		{
-			if (stream_is_whole(column->desc, stream))
-				gpucol_window_unmap(&column->windows[stream]);
-		}
+		if (stream_is_whole(column->desc, stream))
+			gpucol_window_unmap(&column->windows[stream]);
 	}
 	column->started = true;
 }
 
-/* Pin the word rows of vector v that single rows or the vector need. */
+/* Pin the word rows that vector v needs. */
 static void
 map_column(GpucolReader *reader, ReaderColumn *column, uint32 v)
 {
@@ -350,7 +299,7 @@ load_vector(GpucolReader *reader, ReaderColumn *column, uint32 v)
 	column->vector = v;
 }
 
-/* One value of a vector-wise reader. */
+/* One value. */
 static Datum
 vector_value(GpucolReader *reader, ReaderColumn *column, uint32 row, bool *isnull)
 {
@@ -367,80 +316,30 @@ vector_value(GpucolReader *reader, ReaderColumn *column, uint32 row, bool *isnul
 	return gpucol_typemap_from_int64(&column->map, column->ints[i]);
 }
 
-/* One value of a point reader. */
-static Datum
-point_value(GpucolReader *reader, ReaderColumn *column, uint32 row, bool *isnull)
-{
-	uint32		v = row / GPUCOL_VECTOR_VALUES;
-
-	*isnull = (column->desc->flags & GPUCOL_CHUNK_ALL_NULL) != 0;
-	if (*isnull)
-		return (Datum) 0;
-	if (column->vector != v)
-	{
-		map_column(reader, column, v);
-		column->vector = v;
-	}
-	if (column->desc->kind == GPUCOL_KIND_BYTES)
-	{
-		GpucolBytes bytes;
-
-		check_decoded(reader, column,
-					  gpucol_decode_get_bytes(&column->decoder, row, &bytes, isnull));
-		return *isnull ? (Datum) 0 : gpucol_typemap_from_bytes(&column->map, bytes);
-	}
-	else
-	{
-		int64_t		value;
-
-		check_decoded(reader, column,
-					  gpucol_decode_get_int(&column->decoder, row, &value, isnull));
-		return *isnull ? (Datum) 0 : gpucol_typemap_from_int64(&column->map, value);
-	}
-}
-
-/* Decode columns of a row. */
+/* Decode a row. */
 static void
-read_columns(GpucolReader *reader, uint32 row, int first, int end, Datum *values,
-			 bool *isnull)
+read_columns(GpucolReader *reader, uint32 row)
 {
 	MemoryContext old = MemoryContextSwitchTo(reader->row_context);
 
-	for (int i = first; i < end; i++)
+	for (int i = 0; i < reader->ncolumns; i++)
 	{
 		ReaderColumn *column = &reader->columns[i];
 
 		if (column->dropped)
 		{
-			values[i] = (Datum) 0;
-			isnull[i] = true;
+			reader->values[i] = (Datum) 0;
+			reader->isnull[i] = true;
 		}
 		else if (column->desc == NULL)
 		{
-			values[i] = column->missing;
-			isnull[i] = column->missing_null;
+			reader->values[i] = column->missing;
+			reader->isnull[i] = column->missing_null;
 		}
-		else if (reader->point)
-			values[i] = point_value(reader, column, row, &isnull[i]);
 		else
-			values[i] = vector_value(reader, column, row, &isnull[i]);
+			reader->values[i] = vector_value(reader, column, row, &reader->isnull[i]);
 	}
 	MemoryContextSwitchTo(old);
-}
-
-void
-gpucol_reader_begin_row(GpucolReader *reader)
-{
-	MemoryContextReset(reader->row_context);
-}
-
-void
-gpucol_reader_values(GpucolReader *reader, TupleDesc desc, uint32 row, int first,
-					 int end, Datum *values, bool *isnull)
-{
-	if (reader->desc != desc)
-		set_descriptor(reader, desc);
-	read_columns(reader, row, first, end, values, isnull);
 }
 
 HeapTuple
@@ -449,23 +348,8 @@ gpucol_reader_tuple(GpucolReader *reader, TupleDesc desc, uint32 row,
 {
 	if (reader->desc != desc)
 		set_descriptor(reader, desc);
-	gpucol_reader_begin_row(reader);
-	read_columns(reader, row, 0, reader->ncolumns, reader->values, reader->isnull);
-	return gpucol_reader_form(reader, row, xmin, reader->values, reader->isnull);
-}
-
-HeapTuple
-gpucol_reader_form(GpucolReader *reader, uint32 row, TransactionId xmin, Datum *values,
-				   bool *isnull)
-{
-	HeapTuple	tuple = heap_form_tuple(reader->desc, values, isnull);
-
-	gpucol_tid_set(&tuple->t_self, reader->segment->entry.first_row + row);
-	tuple->t_tableOid = RelationGetRelid(reader->table);
-	tuple->t_data->t_ctid = tuple->t_self;
-	HeapTupleHeaderSetXmin(tuple->t_data, xmin);
-	HeapTupleHeaderSetXmax(tuple->t_data, InvalidTransactionId);
-	HeapTupleHeaderSetCmin(tuple->t_data, FirstCommandId);
-	tuple->t_data->t_infomask |= HEAP_XMIN_COMMITTED | HEAP_XMAX_INVALID;
-	return tuple;
+	MemoryContextReset(reader->row_context);
+	read_columns(reader, row);
+	return gpucol_segment_tuple(reader->table, desc, reader->segment, row, xmin,
+								reader->values, reader->isnull);
 }

@@ -249,7 +249,7 @@ prepare(GpucolScan *scan, bool by_row)
 	else if (!by_row || nblocks > FEW_PAGES)
 		gpucol_delta_pages_skip(scan->view, &scan->ranges, &scan->nranges);
 	if (scan->view->nsegments > 0)
-		scan->reader = gpucol_reader_create(rel, false);
+		scan->reader = gpucol_reader_create(rel);
 	MemoryContextSwitchTo(old);
 }
 

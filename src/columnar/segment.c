@@ -24,6 +24,7 @@
 #include "utils/memutils.h"
 
 #include "columnar/page.h"
+#include "columnar/rownum.h"
 #include "columnar/segment.h"
 #include "compat.h"
 
@@ -52,9 +53,10 @@ typedef struct CachedSegment
 static HTAB *segment_cache = NULL;
 static MemoryContext cache_context = NULL;
 
-void
-gpucol_segment_corrupt(Relation table, const GpucolSegmentEntry *entry,
-					   AttrNumber attnum, const char *detail)
+/* Report a corrupt segment (never returns); attnum 0 = no particular column. */
+static void
+report_corrupt(Relation table, const GpucolSegmentEntry *entry,
+			   AttrNumber attnum, const char *detail)
 {
 	if (attnum > 0 && attnum <= RelationGetNumberOfAttributes(table))
 		ereport(ERROR,
@@ -69,6 +71,79 @@ gpucol_segment_corrupt(Relation table, const GpucolSegmentEntry *entry,
 			 errmsg("segment " UINT64_FORMAT " of table \"%s\" is corrupt",
 					entry->first_row, RelationGetRelationName(table)),
 			 errdetail("%s.", detail)));
+}
+
+void
+gpucol_segment_refused(Relation table, const GpucolSegmentEntry *entry, AttrNumber attnum, GpucolStatus status)
+{
+	if (status == GPUCOL_OUT_OF_MEMORY)
+		ereport(ERROR,
+				(errcode(ERRCODE_OUT_OF_MEMORY),
+				 errmsg("out of memory"),
+				 errdetail("Failed while decoding column \"%s\" of table \"%s\".",
+						   NameStr(TupleDescAttr(RelationGetDescr(table), attnum - 1)->attname),
+						   RelationGetRelationName(table))));
+	report_corrupt(table, entry, attnum, "a chunk fails its checks");
+}
+
+/* The domains of a descriptor's columns. */
+static void
+describe_types(TupleDesc desc, GpucolTypeMap *types)
+{
+	memset(types, 0, desc->natts * sizeof(GpucolTypeMap));
+	for (int i = 0; i < desc->natts; i++)
+	{
+		Form_pg_attribute att = TupleDescAttr(desc, i);
+
+		if (!att->attisdropped)
+			gpucol_typemap_init(&types[i], att->atttypid, att->atttypmod, att->attcollation);
+	}
+}
+
+/*
+ * The domains of a table's columns, which take several catalog lookups a column:
+ * kept with the table's cache entry.
+ */
+static const GpucolTypeMap *
+table_types(Relation table)
+{
+	TupleDesc	desc = RelationGetDescr(table);
+	GpucolTypeMap *types;
+
+	if (table->rd_amcache != NULL)
+		return table->rd_amcache;
+	types = palloc(Max(desc->natts, 1) * sizeof(GpucolTypeMap));
+	describe_types(desc, types);
+	table->rd_amcache = MemoryContextAlloc(CacheMemoryContext,
+										   Max(desc->natts, 1) * sizeof(GpucolTypeMap));
+	memcpy(table->rd_amcache, types, desc->natts * sizeof(GpucolTypeMap));
+	pfree(types);
+	return table->rd_amcache;
+}
+
+void
+gpucol_segment_types(Relation table, TupleDesc desc, GpucolTypeMap *types)
+{
+	if (desc == RelationGetDescr(table))
+		memcpy(types, table_types(table), desc->natts * sizeof(GpucolTypeMap));
+	else
+		describe_types(desc, types);
+}
+
+HeapTuple
+gpucol_segment_tuple(Relation table, TupleDesc desc, const GpucolSegmentInfo *segment, uint32 row,
+					 TransactionId xmin, Datum *values, bool *isnull)
+{
+	HeapTuple	tuple = heap_form_tuple(desc, values, isnull);
+
+	gpucol_tid_set(&tuple->t_self, segment->entry.first_row + row);
+	tuple->t_tableOid = RelationGetRelid(table);
+	tuple->t_data->t_ctid = tuple->t_self;
+	HeapTupleHeaderSetXmin(tuple->t_data, xmin);
+	HeapTupleHeaderSetXmax(tuple->t_data, InvalidTransactionId);
+	HeapTupleHeaderSetCmin(tuple->t_data, FirstCommandId);
+	tuple->t_data->t_infomask |= HEAP_XMIN_COMMITTED | HEAP_XMAX_INVALID;
+	return tuple;
 }
 
 /* Allocation callbacks of the decoder. */
@@ -165,7 +240,7 @@ check_header(Relation table, const GpucolSegmentEntry *entry, const GpucolSegmen
 						   header->version, GPUCOL_FORMAT_ARRAYS)));
 	if (status != GPUCOL_OK || header->first_row != entry->first_row ||
 		header->nrows != entry->nrows || header->nwords != entry->nwords)
-		gpucol_segment_corrupt(table, entry, 0, "the header fails its checks");
+		report_corrupt(table, entry, 0, "the header fails its checks");
 }
 
 /* Read and check header and descriptors into `context`. */
@@ -188,8 +263,8 @@ load_segment(Relation table, const GpucolSegmentEntry *entry, MemoryContext cont
 		const GpucolChunkDesc *desc = &info->descs[slot];
 
 		if (gpucol_decode_check_desc(header, desc) != GPUCOL_OK || desc->attnum <= 0)
-			gpucol_segment_corrupt(table, entry, desc->attnum,
-								   "the chunk descriptor fails its checks");
+			report_corrupt(table, entry, desc->attnum,
+						   "the chunk descriptor fails its checks");
 		info->max_attnum = Max(info->max_attnum, desc->attnum);
 	}
 	info->slots = MemoryContextAlloc(context, Max(info->max_attnum, 1) * sizeof(int16));
@@ -414,8 +489,8 @@ map_window(GpucolWindow *window, Relation table, const GpucolSegmentInfo *segmen
 	if (nrows == 0)
 		return;
 	if (row > place->nrows || nrows > place->nrows - row)
-		gpucol_segment_corrupt(table, &segment->entry, desc->attnum,
-							   "a stream ends too early");
+		report_corrupt(table, &segment->entry, desc->attnum,
+					   "a stream ends too early");
 	first = (place->row + row) / GPUCOL_PAGE_ROWS;
 	last = (place->row + row + nrows - 1) / GPUCOL_PAGE_ROWS;
 	if (!begin_window(window, table, first, last))

@@ -44,9 +44,19 @@ extern void gpucol_segment_forget(Relation table);
 extern const GpucolChunkDesc *gpucol_segment_desc(const GpucolSegmentInfo *segment,
 												  AttrNumber attnum);
 
-/* Report a corrupt segment (never returns); attnum 0 = no particular column. */
-extern void gpucol_segment_corrupt(Relation table, const GpucolSegmentEntry *entry,
-								   AttrNumber attnum, const char *detail);
+/* Report that a decoder has refused a column's chunk (never returns). */
+extern void gpucol_segment_refused(Relation table, const GpucolSegmentEntry *entry,
+								   AttrNumber attnum, GpucolStatus status);
+
+/* The domains of the columns of rows of a descriptor, which may not be the table's own. */
+extern void gpucol_segment_types(Relation table, TupleDesc desc, GpucolTypeMap *types);
+
+/*
+ * A heap tuple, in the current memory context, of the values of a segment's row, with its virtual TID and the
+ * inserting transaction.
+ */
+extern HeapTuple gpucol_segment_tuple(Relation table, TupleDesc desc, const GpucolSegmentInfo *segment,
+									  uint32 row, TransactionId xmin, Datum *values, bool *isnull);
 
 /* Memory of the decoder in a memory context. */
 extern GpucolMemory gpucol_segment_memory(MemoryContext context);
@@ -105,11 +115,8 @@ extern void gpucol_window_forget(const GpucolWindow *window);
 /* Reader of whole rows of one table's segments, one segment at a time. */
 typedef struct GpucolReader GpucolReader;
 
-/*
- * Make a reader in the current memory context.  `point`: rows will be asked for
- * here and there, so nothing is decoded that a row does not need.
- */
-extern GpucolReader *gpucol_reader_create(Relation table, bool point);
+/* Make a reader in the current memory context. */
+extern GpucolReader *gpucol_reader_create(Relation table);
 extern void gpucol_reader_open(GpucolReader *reader,
 							   const GpucolSegmentInfo *segment);
 
@@ -120,18 +127,6 @@ extern void gpucol_reader_open(GpucolReader *reader,
  */
 extern HeapTuple gpucol_reader_tuple(GpucolReader *reader, TupleDesc desc,
 									 uint32 row, TransactionId xmin);
-
-/*
- * The values of columns first .. end - 1 (from 0) of a row of the open segment, in
- * arrays of all columns of `desc`, which last until another row is begun.
- */
-extern void gpucol_reader_begin_row(GpucolReader *reader);
-extern void gpucol_reader_values(GpucolReader *reader, TupleDesc desc, uint32 row,
-								 int first, int end, Datum *values, bool *isnull);
-
-/* The tuple, as above, of a row whose values have all been read like this. */
-extern HeapTuple gpucol_reader_form(GpucolReader *reader, uint32 row, TransactionId xmin,
-									Datum *values, bool *isnull);
 
 /* Give back pins, before the reader's memory context goes. */
 extern void gpucol_reader_close(GpucolReader *reader);

@@ -10,9 +10,10 @@
  * when they are asked for, up to the last one that is, as slots do.  A system
  * column, a copy or materialising takes the whole row, as a heap tuple that the slot owns.
  *
- * The pages that it has read from stay pinned until the slot is cleared or goes on to
- * another row, as heap's slots keep theirs; columns that go on to a row of the same
- * vector keep theirs.  What it has decoded is copied from the pages.
+ * The pages that it has read from stay pinned until the slot is cleared, as heap's slots keep theirs.  What it
+ * has decoded is copied from the pages.  A slot of a plan's node is cleared for each row that an
+ * outer one asks for: it keeps them until the plan ends, and knows which columns the plan reads (plan_columns.c).
+ * Those before the last of them that it does not are left out.  A copy of the row has them all.
  *
  * A row that no snapshot keeps in place is copied as a whole at once (gpucol_slot_store_copy).  The
  * reader stays where it is for the next one, so that an UPDATE of many rows, which fetches each
@@ -32,11 +33,13 @@
 #include "postgres.h"
 
 #include "access/htup_details.h"
+#include "access/sysattr.h"
 #include "access/xact.h"
 #include "utils/datum.h"
 #include "utils/memutils.h"
 #include "utils/resowner.h"
 
+#include "columnar/point_reader.h"
 #include "columnar/rownum.h"
 #include "columnar/scan.h"
 #include "columnar/segment.h"
@@ -53,11 +56,15 @@ typedef struct GpucolSlot
 
 	/* kept from row to row; NULL before the first that is read from */
 	MemoryContext context;		/* of the reader */
-	GpucolReader *reader;
-	Relation	reader_table;
+	GpucolPointReader *reader;
 	bool		open;			/* the reader is at the row, */
 	bool		behind;			/* or still at one that was copied */
 	ResourceOwner owner;		/* then: of its pins */
+
+	/* gpucol_slot_plan */
+	bool		planned;
+	bool	   *skipped;		/* by attnum - 1: columns that are not read; NULL: none */
+	bool		sparse;			/* some of the values are missing */
 } GpucolSlot;
 
 static TupleTableSlotOps slot_ops;
@@ -99,12 +106,19 @@ leave_row(GpucolSlot *slot)
 		latest = NULL;
 }
 
+/* Have the reader give its pages back, unless the slot's plan will come to them again. */
+static void
+rest_reader(GpucolSlot *slot)
+{
+	if (slot->reader != NULL && !slot->planned)
+		gpucol_point_reader_close(slot->reader);
+}
+
 /* Let a packed row and its pages go; the slot is empty but for its TID. */
 static void
 drop_row(GpucolSlot *slot)
 {
-	if (slot->reader != NULL)
-		gpucol_reader_close(slot->reader);
+	rest_reader(slot);
 	leave_row(slot);
 	slot->base.base.base.tts_nvalid = 0;
 	slot->base.base.base.tts_flags |= TTS_FLAG_EMPTY;
@@ -140,7 +154,7 @@ free_reader(GpucolSlot *slot)
 {
 	if (slot->reader == NULL)
 		return;
-	gpucol_reader_close(slot->reader);
+	gpucol_point_reader_close(slot->reader);
 	MemoryContextDelete(slot->context);
 	slot->reader = NULL;
 }
@@ -158,8 +172,7 @@ make_reader(GpucolSlot *slot)
 	callback->func = forget_latest;
 	callback->arg = slot;
 	MemoryContextRegisterResetCallback(slot->context, callback);
-	slot->reader = gpucol_reader_create(slot->table, true);
-	slot->reader_table = slot->table;
+	slot->reader = gpucol_point_reader_create(slot->table, slot->base.base.base.tts_tupleDescriptor);
 	MemoryContextSwitchTo(old);
 }
 
@@ -169,13 +182,14 @@ open_row(GpucolSlot *slot)
 {
 	if (slot->open)
 		return;
-	if (slot->reader_table != slot->table)
+	if (slot->reader != NULL &&
+		!gpucol_point_reader_is_for(slot->reader, slot->table, slot->base.base.base.tts_tupleDescriptor))
 		free_reader(slot);
 	if (slot->reader == NULL)
 		make_reader(slot);
-	gpucol_reader_begin_row(slot->reader);
-	gpucol_reader_open(slot->reader, gpucol_segment_open(slot->table, &slot->segment.entry));
+	gpucol_point_reader_begin(slot->reader, gpucol_segment_open(slot->table, &slot->segment.entry), slot->row);
 	slot->open = true;
+	slot->sparse = false;
 	slot->owner = CurrentResourceOwner;
 	latest = slot;
 }
@@ -189,9 +203,45 @@ read_values(GpucolSlot *slot, int natts)
 	if (base->tts_nvalid >= natts)
 		return;
 	open_row(slot);
-	gpucol_reader_values(slot->reader, base->tts_tupleDescriptor, slot->row,
-						 base->tts_nvalid, natts, base->tts_values, base->tts_isnull);
+	for (int i = base->tts_nvalid; i < natts; i++)
+	{
+		if (slot->skipped != NULL && slot->skipped[i])
+		{
+			base->tts_isnull[i] = true;
+			slot->sparse = true;
+		}
+		else
+			base->tts_values[i] = gpucol_point_reader_value(slot->reader, i, &base->tts_isnull[i]);
+	}
 	base->tts_nvalid = natts;
+}
+
+/* Decode what read_values has left out. */
+static void
+fill_values(GpucolSlot *slot)
+{
+	TupleTableSlot *base = &slot->base.base.base;
+
+	for (int i = 0; slot->sparse && i < base->tts_nvalid; i++)
+	{
+		if (slot->skipped[i])
+			base->tts_values[i] = gpucol_point_reader_value(slot->reader, i, &base->tts_isnull[i]);
+	}
+	slot->sparse = false;
+}
+
+void
+gpucol_slot_plan(TupleTableSlot *slot, const Bitmapset *columns)
+{
+	GpucolSlot *ours = (GpucolSlot *) slot;
+	int			natts = slot->tts_tupleDescriptor->natts;
+
+	ours->planned = true;
+	if (columns == NULL || bms_is_member(-FirstLowInvalidHeapAttributeNumber, columns))
+		return;
+	ours->skipped = MemoryContextAlloc(slot->tts_mcxt, Max(natts, 1) * sizeof(bool));
+	for (int i = 0; i < natts; i++)
+		ours->skipped[i] = !bms_is_member(i + 1 - FirstLowInvalidHeapAttributeNumber, columns);
 }
 
 void
@@ -210,9 +260,8 @@ gpucol_slot_read(TupleTableSlot *slot, const AttrNumber *attnums, int n)
 	for (int i = 0; i < n; i++)
 	{
 		if (attnums[i] > slot->tts_nvalid)
-			gpucol_reader_values(ours->reader, slot->tts_tupleDescriptor, ours->row,
-								 attnums[i] - 1, attnums[i], slot->tts_values,
-								 slot->tts_isnull);
+			slot->tts_values[attnums[i] - 1] =
+				gpucol_point_reader_value(ours->reader, attnums[i] - 1, &slot->tts_isnull[attnums[i] - 1]);
 	}
 }
 
@@ -224,8 +273,8 @@ form_tuple(GpucolSlot *slot)
 
 	open_row(slot);
 	read_values(slot, base->tts_tupleDescriptor->natts);
-	return gpucol_reader_form(slot->reader, slot->row, slot->segment.xmin,
-							  base->tts_values, base->tts_isnull);
+	fill_values(slot);
+	return gpucol_point_reader_form(slot->reader, slot->segment.xmin, base->tts_values, base->tts_isnull);
 }
 
 void
@@ -382,7 +431,7 @@ clear_slot(TupleTableSlot *slot)
 		drop_row(ours);
 	else if (ours->behind)
 	{
-		gpucol_reader_close(ours->reader);
+		rest_reader(ours);
 		ours->behind = false;
 	}
 	TTSOpsBufferHeapTuple.clear(slot);
@@ -479,6 +528,7 @@ copy_minimal_tuple(TupleTableSlot *slot GPUCOL_COMPAT_SLOT_EXTRA_ARG)
 	if (((GpucolSlot *) slot)->packed)
 	{
 		slot_getallattrs(slot);
+		fill_values((GpucolSlot *) slot);
 		return heap_form_minimal_tuple(slot->tts_tupleDescriptor, slot->tts_values,
 									   slot->tts_isnull GPUCOL_COMPAT_SLOT_EXTRA);
 	}

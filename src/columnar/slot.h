@@ -11,6 +11,7 @@
 #include "postgres.h"
 
 #include "executor/tuptable.h"
+#include "nodes/bitmapset.h"
 #include "utils/rel.h"
 
 #include "columnar/view.h"
@@ -35,6 +36,13 @@ extern void gpucol_slot_store(TupleTableSlot *slot, Relation table,
  */
 extern void gpucol_slot_store_copy(TupleTableSlot *slot, Relation table,
 								   const GpucolViewSegment *segment, uint64 row_number);
+
+/*
+ * The slot is a plan's, of whose rows these columns alone are read (numbers as in pull_varattnos; NULL: all
+ * may be): of a packed row others read as NULL, but where it is copied as a whole.  It is released where
+ * the plan ends, and keeps what it reads from until then.
+ */
+extern void gpucol_slot_plan(TupleTableSlot *slot, const Bitmapset *columns);
 
 /* Clear any slot, which is to be given another row, if there is one. */
 extern void gpucol_slot_empty(TupleTableSlot *slot);

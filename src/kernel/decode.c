@@ -52,6 +52,13 @@ gpucol_decode_map(GpucolDecoder *dec, GpucolStreamKind stream,
 }
 
 void
+gpucol_decode_find(GpucolDecoder *dec, GpucolFindPage find_page, void *pages)
+{
+	dec->find_page = find_page;
+	dec->pages = pages;
+}
+
+void
 gpucol_decode_fork(const GpucolDecoder *dec, GpucolDecoder *other)
 {
 	*other = *dec;
@@ -521,14 +528,35 @@ gpucol_decode_contiguous(GpucolDecoder *dec, uint64_t start, uint64_t end, char 
 }
 
 /*
+ * Expand the first `until` of the `size` bytes of an LZ4 block into dec->block.  Who comes to
+ * a vector again gets all of it.
+ */
+static GpucolStatus
+expand_block(GpucolDecoder *dec, uint32_t v, const char *packed, int packed_size, int size, int until)
+{
+	int			known;
+
+	if (dec->block_vector == v)
+		until = size;
+	dec->block_vector = GPUCOL_STREAM_NO_VECTOR;
+	known = until == size ? LZ4_decompress_safe(packed, dec->block, packed_size, size) :
+		LZ4_decompress_safe_partial(packed, dec->block, packed_size, until, size);
+	if (until == size ? known != size : known < until)
+		return GPUCOL_CORRUPT;
+	dec->block_vector = v;
+	dec->block_known = (size_t) known;
+	return GPUCOL_OK;
+}
+
+/*
  * The `size` bytes of values of vector v, whose block is start .. end - 1, into
- * dec->block or in place.
+ * dec->block or in place: the first `until` of them.
  */
 GpucolStatus
 gpucol_decode_read_block(GpucolDecoder *dec, uint32_t v, uint64_t start, uint64_t end,
-		   uint64_t size, const char **out)
+		   uint64_t size, uint64_t until, const char **out)
 {
-	GpucolStatus status;
+	GpucolStatus status = GPUCOL_OK;
 	const char *packed;
 
 	if (size == end - start)
@@ -541,21 +569,20 @@ gpucol_decode_read_block(GpucolDecoder *dec, uint32_t v, uint64_t start, uint64_
 		size / LZ4_MAX_EXPANSION > end - start)
 		return GPUCOL_CORRUPT;
 	*out = dec->block;
-	if (dec->block_vector == v)
+	if (dec->block_vector == v && until <= dec->block_known)
 		return GPUCOL_OK;
-	dec->block_vector = GPUCOL_STREAM_NO_VECTOR;
-	status = gpucol_decode_reserve(dec, &dec->block, &dec->block_size, (size_t) size);
+	if (dec->block_vector != v || dec->block_size < size)
+	{
+		dec->block_vector = GPUCOL_STREAM_NO_VECTOR;
+		status = gpucol_decode_reserve(dec, &dec->block, &dec->block_size, (size_t) size);
+	}
 	if (status == GPUCOL_OK)
 		status = gpucol_decode_contiguous(dec, start, end, &dec->packed, &dec->packed_size, &packed);
-	if (status != GPUCOL_OK)
-		return status;
-	if (packed == NULL ||
-		LZ4_decompress_safe(packed, dec->block, (int) (end - start),
-							(int) size) != (int) size)
-		return GPUCOL_CORRUPT;
-	dec->block_vector = v;
+	if (status == GPUCOL_OK)
+		status = packed == NULL ? GPUCOL_CORRUPT :
+			expand_block(dec, v, packed, (int) (end - start), (int) size, (int) until);
 	*out = dec->block;
-	return GPUCOL_OK;
+	return status;
 }
 
 char *
@@ -586,7 +613,7 @@ decode_raw_bytes(GpucolDecoder *dec, uint32_t v, GpucolBytes *out)
 	gpucol_bitpack_unpack32(dec->desc->width, words, lengths);
 	for (int i = 0; i < N; i++)
 		size += lengths[i];
-	status = gpucol_decode_read_block(dec, v, start, end, size, &data);
+	status = gpucol_decode_read_block(dec, v, start, end, size, size, &data);
 	if (status != GPUCOL_OK)
 		return status;
 	for (int i = 0; i < N; i++)

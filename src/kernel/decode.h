@@ -37,12 +37,20 @@
 #include "kernel/memory.h"
 #include "kernel/status.h"
 
+/*
+ * The word rows of a page of the segment, for a decoder of single rows; NULL: not to be had.  They stay
+ * where they are while a value is decoded, unless eight more pages are asked for.
+ */
+typedef const char *(*GpucolFindPage) (void *pages, uint32_t page);
+
 typedef struct GpucolDecoder
 {
 	const GpucolChunkDesc *desc;
 	uint32_t	nrows;			/* rows of the segment */
 	uint32_t	nvectors;
 	GpucolRows	rows[GPUCOL_STREAM_COUNT];	/* windows; npages 0 = not mapped */
+	GpucolFindPage find_page;	/* instead of windows; or NULL */
+	void	   *pages;			/* its argument */
 	GpucolMemory memory;
 
 	/* set by gpucol_decode_load; NULL before and where the coding has none */
@@ -56,7 +64,8 @@ typedef struct GpucolDecoder
 	size_t		block_size;
 	char	   *packed;			/* an LZ4 block cut by a page boundary; elements */
 	size_t		packed_size;
-	uint32_t	block_vector;	/* vector whose LZ4 block is in `block` */
+	uint32_t	block_vector;	/* vector whose LZ4 block is in `block`, */
+	size_t		block_known;	/* as far as this */
 } GpucolDecoder;
 
 /* Check word row 0 of a segment. */
@@ -99,6 +108,12 @@ extern void gpucol_decode_fork(const GpucolDecoder *dec, GpucolDecoder *other);
 /* Say where word rows of a stream are now; replaces the stream's last window. */
 extern void gpucol_decode_map(GpucolDecoder *dec, GpucolStreamKind stream,
 							  const GpucolRows *rows);
+
+/*
+ * Have a decoder of single rows ask for the pages that it needs, of any stream, instead of having them
+ * mapped: of a dictionary or of a long block it looks at few.
+ */
+extern void gpucol_decode_find(GpucolDecoder *dec, GpucolFindPage find_page, void *pages);
 
 /*
  * Copy and check what belongs to the whole chunk: the dictionary (DICT and DATA
@@ -183,7 +198,7 @@ extern GpucolStatus gpucol_decode_block_rows(const GpucolDecoder *dec, uint32_t 
 
 /*
  * One row, without a load (which helps if it was done).  Only the word rows
- * that hold it need be mapped.  *isnull set leaves *out alone.
+ * that hold it need be mapped, or none if there is who finds pages.  *isnull set leaves *out alone.
  */
 extern GpucolStatus gpucol_decode_get_int(GpucolDecoder *dec, uint32_t row,
 										  int64_t *out, bool *isnull);

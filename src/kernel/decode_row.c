@@ -11,6 +11,33 @@
 
 #define N GPUCOL_VECTOR_VALUES
 
+const char *
+gpucol_decode_find_rows(const GpucolDecoder *dec, uint32_t row, uint32_t n, void *scratch)
+{
+	uint32_t	slot = row % GPUCOL_PAGE_ROWS;
+	const char *rows = dec->find_page(dec->pages, row / GPUCOL_PAGE_ROWS);
+	char	   *out = scratch;
+
+	if (rows == NULL)
+		return NULL;
+	if (slot + n <= GPUCOL_PAGE_ROWS)
+		return rows + (size_t) slot * GPUCOL_ROW_BYTES;
+	while (n > 0)
+	{
+		uint32_t	take = GPUCOL_PAGE_ROWS - slot < n ? GPUCOL_PAGE_ROWS - slot : n;
+
+		rows = dec->find_page(dec->pages, row / GPUCOL_PAGE_ROWS);
+		if (rows == NULL)
+			return NULL;
+		memcpy(out, rows + (size_t) slot * GPUCOL_ROW_BYTES, (size_t) take * GPUCOL_ROW_BYTES);
+		out += (size_t) take * GPUCOL_ROW_BYTES;
+		row += take;
+		n -= take;
+		slot = 0;
+	}
+	return scratch;
+}
+
 /* Is the row NULL? */
 static GpucolStatus
 row_is_null(const GpucolDecoder *dec, uint32_t row, bool *isnull)
@@ -182,7 +209,7 @@ get_raw_bytes(GpucolDecoder *dec, uint32_t row, GpucolBytes *out)
 		return gpucol_decode_contiguous(dec, start + skip, start + skip + out->len,
 						  &dec->block, &dec->block_size, &out->data);
 	}
-	status = gpucol_decode_read_block(dec, row / N, start, end, size, &data);
+	status = gpucol_decode_read_block(dec, row / N, start, end, size, skip + out->len, &data);
 	if (status == GPUCOL_OK)
 		out->data = data + skip;
 	return status;

@@ -24,6 +24,9 @@ typedef struct GpucolStreamScratch
 	char		rows[64 * GPUCOL_ROW_BYTES] __attribute__((aligned(64)));
 } GpucolStreamScratch;
 
+/* decode_row.c: word rows of the segment by a decoder that asks for pages; NULL if one is not to be had. */
+extern const char *gpucol_decode_find_rows(const GpucolDecoder *dec, uint32_t row, uint32_t n, void *scratch);
+
 /*
  * Word rows row .. row + n - 1 of a stream: in place, or copied to scratch where
  * they straddle a page; NULL if not in the stream or not mapped.
@@ -39,6 +42,8 @@ gpucol_stream_rows(const GpucolDecoder *dec, GpucolStreamKind kind, uint32_t row
 
 	if (n == 0 || row >= stream->nrows || n > stream->nrows - row)
 		return NULL;
+	if (dec->find_page != NULL)
+		return gpucol_decode_find_rows(dec, stream->row + row, n, scratch);
 	first = (stream->row + row) / GPUCOL_PAGE_ROWS;
 	last = (stream->row + row + n - 1) / GPUCOL_PAGE_ROWS;
 	if (first < window->first_page || last - window->first_page >= window->npages)
@@ -46,7 +51,7 @@ gpucol_stream_rows(const GpucolDecoder *dec, GpucolStreamKind kind, uint32_t row
 	return gpucol_rows_at(window, stream->row + row, n, scratch);
 }
 
-/* Copy bytes offset .. offset + len - 1 of a stream. */
+/* Copy bytes offset .. offset + len - 1 of a stream, page by page. */
 static inline GpucolStatus
 gpucol_stream_copy(const GpucolDecoder *dec, GpucolStreamKind kind, uint64_t offset,
 			size_t len, void *out)
@@ -55,17 +60,20 @@ gpucol_stream_copy(const GpucolDecoder *dec, GpucolStreamKind kind, uint64_t off
 
 	while (len > 0)
 	{
-		char		scratch[GPUCOL_ROW_BYTES];
 		size_t		within = offset % GPUCOL_ROW_BYTES;
-		size_t		take = GPUCOL_ROW_BYTES - within;
+		uint64_t	row = offset / GPUCOL_ROW_BYTES;
+		uint64_t	nrows = (within + len - 1) / GPUCOL_ROW_BYTES + 1;
+		uint64_t	left = GPUCOL_PAGE_ROWS - (dec->desc->streams[kind].row + row) % GPUCOL_PAGE_ROWS;
+		size_t		take;
 		const char *from;
 
-		if (offset / GPUCOL_ROW_BYTES > UINT32_MAX)
+		if (row > UINT32_MAX)
 			return GPUCOL_CORRUPT;
-		from = gpucol_stream_rows(dec, kind, (uint32_t) (offset / GPUCOL_ROW_BYTES), 1,
-						   scratch);
+		nrows = nrows < left ? nrows : left;
+		from = gpucol_stream_rows(dec, kind, (uint32_t) row, (uint32_t) nrows, NULL);
 		if (from == NULL)
 			return GPUCOL_CORRUPT;
+		take = (size_t) nrows * GPUCOL_ROW_BYTES - within;
 		take = take < len ? take : len;
 		memcpy(to, from + within, take);
 		to += take;
@@ -128,10 +136,13 @@ extern GpucolStatus gpucol_decode_block(const GpucolDecoder *dec, uint32_t v, ui
 extern GpucolStatus gpucol_decode_arrays(GpucolDecoder *dec, uint32_t v, GpucolBytes *out);
 extern GpucolStatus gpucol_decode_get_array(GpucolDecoder *dec, uint32_t row, GpucolBytes *out);
 
-/* decode.c: bytes start .. end - 1 of DATA in one piece; a block of RAW BYTES, expanded. */
+/*
+ * decode.c: bytes start .. end - 1 of DATA in one piece; a block of RAW BYTES of `size` bytes, of which the first
+ * `until` are expanded.
+ */
 extern GpucolStatus gpucol_decode_contiguous(GpucolDecoder *dec, uint64_t start, uint64_t end, char **buffer,
 		   size_t *have, const char **out);
 extern GpucolStatus gpucol_decode_read_block(GpucolDecoder *dec, uint32_t v, uint64_t start, uint64_t end,
-		   uint64_t size, const char **out);
+		   uint64_t size, uint64_t until, const char **out);
 
 #endif							/* GPUCOL_KERNEL_DECODE_STREAM_H */

@@ -39,8 +39,8 @@ SELECT pages('SELECT * FROM slot_gpucol WHERE id = 77') > 0 AS warm;
 SELECT pages('SELECT 1 FROM slot_gpucol WHERE id = 77') < pages('SELECT n FROM slot_gpucol WHERE id = 77') AS none,
 	pages('SELECT n FROM slot_gpucol WHERE id = 77') < pages('SELECT s FROM slot_gpucol WHERE id = 77') AS first,
 	pages('SELECT s FROM slot_gpucol WHERE id = 77') < pages('SELECT * FROM slot_gpucol WHERE id = 77') AS some,
-	pages('SELECT 1 FROM slot_gpucol WHERE id BETWEEN 70 AND 90') + 20 <
-	pages('SELECT n FROM slot_gpucol WHERE id BETWEEN 70 AND 90') AS range;
+	pages('SELECT 1 FROM slot_gpucol WHERE id BETWEEN 70 AND 90') + 20 >
+	pages('SELECT n FROM slot_gpucol WHERE id BETWEEN 70 AND 90') AS kept;
 -- a lock, and so the check of a foreign key, reads none
 BEGIN;
 SELECT pages('SELECT 1 FROM slot_gpucol WHERE id = 78 FOR KEY SHARE') > 0 AS made;
