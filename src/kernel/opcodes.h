@@ -162,3 +162,28 @@ GPUCOL_OPCODE(NUMERIC_D, D, S, NONE, NONE)
 /* decimals that are rounded out of quotients and floats; the CPU engine's */
 GPUCOL_OPCODE(QUOTIENT_D, D, D, D, NONE)	/* by a constant other than 0; aux: GPUCOL_QUOTIENT */
 GPUCOL_OPCODE(F_TO_D, D, F, NONE, NONE) /* aux: GPUCOL_FLOAT_DECIMAL */
+
+/*
+ * Arrays as rows (lower/fold.c).  EACH and SPREAD have a value for each element of the arrays of a row, and so
+ * has what is computed of them; such instructions read no other values of rows, but constants.  A FOLD makes
+ * one value of those of a row's elements; NULL does not count.  The CPU engine's.
+ */
+GPUCOL_OPCODE(EACH_I, I, S, NONE, NONE) /* the element of array a, NULL where another has more; aux: its width */
+GPUCOL_OPCODE(EACH_F, F, S, NONE, NONE)
+GPUCOL_OPCODE(EACH_S, S, S, NONE, NONE)
+GPUCOL_OPCODE(EACH_NUMBER, I, S, NONE, NONE)	/* its number from 1; aux: its width */
+GPUCOL_OPCODE(SPREAD_B, B, B, NONE, NONE)	/* the row's value, for each of its elements */
+GPUCOL_OPCODE(SPREAD_I, I, I, NONE, NONE)
+GPUCOL_OPCODE(SPREAD_F, F, F, NONE, NONE)
+GPUCOL_OPCODE(SPREAD_S, S, S, NONE, NONE)
+GPUCOL_OPCODE(FOLD_COUNT, I, B, NONE, NONE) /* of those that are true; never NULL */
+GPUCOL_OPCODE(FOLD_AND, B, B, NONE, NONE)	/* NULL where there is none, as of all that follow */
+GPUCOL_OPCODE(FOLD_OR, B, B, NONE, NONE)
+GPUCOL_OPCODE(FOLD_SUM_I, I, I, NONE, NONE) /* of integers of 4 bytes, or fewer */
+GPUCOL_OPCODE(FOLD_SUM_D, D, I, NONE, NONE)
+GPUCOL_OPCODE(FOLD_SUM_F, F, F, NONE, NONE) /* in the order of elements; aux: bytes of the type */
+GPUCOL_OPCODE(FOLD_AVG_F, F, F, NONE, NONE)
+GPUCOL_OPCODE(FOLD_MIN_I, I, I, NONE, NONE)
+GPUCOL_OPCODE(FOLD_MAX_I, I, I, NONE, NONE)
+GPUCOL_OPCODE(FOLD_MIN_F, F, F, NONE, NONE) /* of equal ones the last */
+GPUCOL_OPCODE(FOLD_MAX_F, F, F, NONE, NONE)

@@ -58,6 +58,11 @@ typedef enum GpucolOpcode
 	GPUCOL_OP_COUNT
 } GpucolOpcode;
 
+/* Does an opcode make a value of those of a row's elements; has it one for each of them? */
+#define GPUCOL_OP_IS_FOLD(op)		((op) >= GPUCOL_OP_FOLD_COUNT && (op) <= GPUCOL_OP_FOLD_MAX_F)
+#define GPUCOL_OP_IS_EACH(op)		((op) >= GPUCOL_OP_EACH_I && (op) <= GPUCOL_OP_EACH_NUMBER)
+#define GPUCOL_OP_IS_SPREAD(op)		((op) >= GPUCOL_OP_SPREAD_B && (op) <= GPUCOL_OP_SPREAD_S)
+
 /* CHECK_I's width that nothing fits: the engine leaves the query to PostgreSQL. */
 #define GPUCOL_WIDTH_NONE			1
 

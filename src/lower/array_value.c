@@ -81,9 +81,8 @@ gpucol_lower_array_itself(Node *node)
 	}
 }
 
-/* Lower an expression whose value is an array, of elements that are known. */
-static bool
-lower_array(GpucolLower *l, Expr *expr, GpucolElement *element, uint16 *reg)
+bool
+gpucol_lower_array(GpucolLower *l, Expr *expr, GpucolElement *element, uint16 *reg)
 {
 	GpucolValue array;
 
@@ -172,7 +171,7 @@ lower_position(GpucolLower *l, List *args, Oid collation, GpucolValue *out)
 
 	if (!l->aggregating)
 		return gpucol_lower_decline(l, "array_position() may raise an error");
-	if (!lower_array(l, linitial(args), &element, &array) ||
+	if (!gpucol_lower_array(l, linitial(args), &element, &array) ||
 		!lower_sought(l, &element, lsecond(args), collation, &sought))
 		return false;
 	return set_value(out, GPUCOL_CLASS_I,
@@ -218,7 +217,7 @@ gpucol_lower_item(GpucolLower *l, const SubscriptingRef *ref, GpucolValue *out)
 
 	if (!gpucol_lower_is_item((const Node *) ref))
 		return gpucol_lower_decline(l, "a subscript of other than an array of one dimension");
-	if (!lower_array(l, ref->refexpr, &element, &array) ||
+	if (!gpucol_lower_array(l, ref->refexpr, &element, &array) ||
 		!gpucol_lower_expr(l, linitial(ref->refupperindexpr), &subscript))
 		return false;
 	if (element.type == NUMERICOID ? !l->aggregating : element.cls == GPUCOL_CLASS_S && !l->parts)
@@ -251,7 +250,7 @@ gpucol_lower_any_item(GpucolLower *l, const ScalarArrayOpExpr *expr, GpucolValue
 	uint16		array;
 	uint16		sought;
 
-	if (!lower_array(l, lsecond(expr->args), &element, &array))
+	if (!gpucol_lower_array(l, lsecond(expr->args), &element, &array))
 		return false;
 	if (!is_equality(expr->opfuncid, &element, expr->useOr))
 		return gpucol_lower_decline(l, "compared with the elements of a column by function %s",

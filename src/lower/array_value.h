@@ -30,6 +30,9 @@ extern bool gpucol_lower_is_array(Oid type);
 /* An array without the casts that change nothing but the name of its elements' type. */
 extern Node *gpucol_lower_array_itself(Node *node);
 
+/* Lower an expression whose value is an array, of elements that are known. */
+extern bool gpucol_lower_array(GpucolLower *l, Expr *expr, GpucolElement *element, uint16 *reg);
+
 /* Is a function one of an array's size?  *aux is what it asks, as ARRAY_SIZE_S has it. */
 extern bool gpucol_lower_array_size(Oid funcid, List *args, int *aux);
 

@@ -207,6 +207,8 @@ may_raise(GpucolOpcode op, int aux)
 		case GPUCOL_OP_SPAN_ADD_I:
 		case GPUCOL_OP_AGE_I:
 		case GPUCOL_OP_F_TO_D:
+		case GPUCOL_OP_FOLD_SUM_F:
+		case GPUCOL_OP_FOLD_AVG_F:
 			return true;
 		case GPUCOL_OP_ARITH_P:
 			return aux >= GPUCOL_PACKED_DIV;

@@ -179,7 +179,7 @@ lower_var(GpucolLower *l, Var *var, GpucolValue *out)
 	int			column;
 
 	if (var->varno != (int) l->varno || var->varlevelsup != 0)
-		return gpucol_lower_decline(l, "it refers to another table");
+		return gpucol_lower_fold_value(l, var, out);
 	if (var->varattno <= 0)
 		return gpucol_lower_decline(l, "it refers to a system column or a whole row");
 	if (TupleDescAttr(l->desc, var->varattno - 1)->attisdropped)
@@ -808,7 +808,7 @@ lower_node(GpucolLower *l, Expr *expr, GpucolValue *out)
 		case T_RowCompareExpr:
 			return gpucol_lower_row_compare(l, (RowCompareExpr *) expr, out);
 		case T_SubPlan:
-			return gpucol_lower_seldom(l, (SubPlan *) expr, out);
+			return gpucol_lower_subplan(l, (SubPlan *) expr, out);
 		default:
 			return gpucol_lower_decline(l, "it contains an expression that is not pushed down");
 	}

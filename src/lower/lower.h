@@ -161,6 +161,7 @@ struct GpucolLower
 	GpucolMask *mask;			/* innermost; NULL = every row in play */
 	int			conditional;	/* depth of sub-expressions that PostgreSQL
 								 * may leave out */
+	struct GpucolFold *fold;	/* what is lowered is computed for its elements (fold.c); NULL: for rows */
 	bool		may_raise;		/* something lowered since last reset can err */
 	bool		aggregating;	/* the program may fall back at any row */
 	bool		seldom;			/* it is only asked whether an aggregation could compute it */
@@ -315,6 +316,16 @@ extern bool gpucol_lower_shift(GpucolLower *l, Oid funcid, List *args,
 /* lower/plain.c: functions of a few instructions each */
 extern bool gpucol_lower_plain(GpucolLower *l, Oid funcid, List *args,
 							   bool *matched, GpucolValue *out);
+
+/*
+ * lower/fold.c: a subquery over the elements of arrays of a row.  While a statement is planned its subqueries'
+ * plans are those of `glob`; the one before is returned.
+ */
+extern struct PlannerGlobal *gpucol_fold_plan(struct PlannerGlobal *glob);
+extern bool gpucol_lower_subplan(GpucolLower *l, SubPlan *subplan, GpucolValue *out);
+
+/* ... a Var that is none of the table's: a value of the fold at hand */
+extern bool gpucol_lower_fold_value(GpucolLower *l, const Var *var, GpucolValue *out);
 
 /* lower/bucket.c: width_bucket() of floats */
 extern bool gpucol_lower_bucket(GpucolLower *l, List *args, GpucolValue *out);

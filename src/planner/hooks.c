@@ -20,6 +20,7 @@
 #include "columnar/am.h"
 #include "engine/gpu/wire.h"
 #include "guc.h"
+#include "lower/lower.h"
 #include "lower/pipe.h"
 #include "planner/planner.h"
 #include "planner/set_groups.h"
@@ -120,6 +121,7 @@ gpucol_planner(Query *parse, const char *query_string, int cursor_options,
 	PlannedStmt *volatile stmt = NULL;
 	List	   *outer = gpucol_reason_begin();
 	GpucolPipeMemo *outer_memo = gpucol_pipe_memo_begin();
+	PlannerGlobal *outer_glob = gpucol_fold_plan(NULL);
 	bool		outer_scroll = planning_scroll;
 
 	PG_TRY();
@@ -131,6 +133,7 @@ gpucol_planner(Query *parse, const char *query_string, int cursor_options,
 	PG_FINALLY();
 	{
 		planning_scroll = outer_scroll;
+		(void) gpucol_fold_plan(outer_glob);
 		gpucol_pipe_memo_end(outer_memo);
 		gpucol_reason_end(outer);
 	}
@@ -148,6 +151,7 @@ gpucol_set_rel_pathlist(PlannerInfo *root, RelOptInfo *rel, Index rti,
 	if (rte->rtekind != RTE_RELATION || rte->inh || IS_DUMMY_REL(rel) ||
 		!gpucol_am_is_gpucol(rte->relid))
 		return;
+	(void) gpucol_fold_plan(root->glob);
 	if (gpucol_engine_choice != GPUCOL_ENGINE_CPU && gpucol_planner_disabled() == NULL)
 		gpucol_wire_announce();		/* the daemon wakes while we plan */
 	gpucol_path_bitmap_unmix(root, rel);
@@ -162,6 +166,7 @@ gpucol_set_join_pathlist(PlannerInfo *root, RelOptInfo *joinrel, RelOptInfo *out
 {
 	if (previous_set_join_pathlist)
 		previous_set_join_pathlist(root, joinrel, outerrel, innerrel, jointype, extra);
+	(void) gpucol_fold_plan(root->glob);
 	gpucol_path_join_add(root, joinrel, outerrel, innerrel, jointype, extra);
 }
 
@@ -173,6 +178,7 @@ gpucol_create_upper_paths(PlannerInfo *root, UpperRelationKind stage,
 {
 	if (previous_create_upper_paths)
 		previous_create_upper_paths(root, stage, input_rel, output_rel, extra);
+	(void) gpucol_fold_plan(root->glob);
 	switch (stage)
 	{
 		case UPPERREL_GROUP_AGG:

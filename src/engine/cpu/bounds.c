@@ -285,7 +285,7 @@ static Interval
 type_of(const GpucolInstr *instr, uint8_t cls)
 {
 	bool		narrow = cls == GPUCOL_CLASS_I && instr->op != GPUCOL_OP_ARRAY_PLACE_I &&
-		(instr->aux == 2 || instr->aux == 4);
+		instr->op != GPUCOL_OP_EACH_NUMBER && (instr->aux == 2 || instr->aux == 4);
 	int			bytes = narrow ? instr->aux : 8;
 	__int128	limit = (__int128) 1 << (bytes * 8 - 1);
 
@@ -361,7 +361,8 @@ may_be_null(const GpucolInstr *instr, const GpucolCpuBounds *a, const GpucolCpuB
 		case GPUCOL_OP_CASE_F:
 			return b->nullable || c->nullable;
 		default:
-			return a->nullable || b->nullable || c->nullable;
+			return GPUCOL_OP_IS_EACH(instr->op) || GPUCOL_OP_IS_FOLD(instr->op) ||
+				a->nullable || b->nullable || c->nullable;
 	}
 }
 

@@ -13,6 +13,7 @@
  *	  engine/cpu/range.c	range conjuncts, translated into the code space of a chunk
  *	  engine/cpu/column.c	values of the surviving rows of a column
  *	  engine/cpu/expr.c	expressions over registers of 1,024 values; expr_ops.c has one function for each opcode
+ *	  engine/cpu/expr_fold.c	what is computed for the elements of arrays, and made of it for their rows
  *	  engine/cpu/bounds.c	what values registers can have, that decimals be computed in 64 bits
  *	  engine/cpu/scan.c	output rows of a SCAN
  *	  engine/cpu/agg.c		aggregation: set-up, delivery; agg_update.c, agg_merge.c and agg_float.c the states
@@ -451,9 +452,18 @@ typedef struct GpucolCpuShifted
 	__int128	plus;
 } GpucolCpuShifted;
 
+/* What a FOLD instruction needs computed for elements, engine/cpu/expr_fold.c. */
+typedef struct GpucolCpuFold
+{
+	uint16_t   *instrs;			/* in their order */
+	int			ninstrs;
+} GpucolCpuFold;
+
 /* What is known of the program, and of its values in a segment. */
 typedef struct GpucolCpuDigest
 {
+	bool	   *of_elements;	/* by instruction: it is computed for elements, when a fold asks for it */
+	GpucolCpuFold *folds;		/* by instruction */
 	GpucolCpuDomain *domains;
 	GpucolCpuHostTest *hosts;	/* of columns, then of payload */
 	int			nhosts;

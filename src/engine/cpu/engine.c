@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "engine/cpu/build.h"
+#include "engine/cpu/expr.h"
 #include "engine/cpu/expr_alike.h"
 #include "engine/cpu/items.h"
 #include "engine/cpu/join.h"
@@ -249,6 +250,8 @@ cpu_start(const GpucolProgram *program, GpucolSource *source, const GpucolHost *
 	run->join.next_turn_arg = options->next_turn_arg;
 	open_program(run, program);
 	status = find_uses(run);
+	if (status == GPUCOL_OK)
+		status = gpucol_cpu_fold_init(run);
 	if (status == GPUCOL_OK)
 		status = gpucol_cpu_live_init(run);
 	if (status == GPUCOL_OK)

@@ -380,7 +380,7 @@ gpucol_cpu_expr_run(GpucolCpuWorker *worker, const GpucolCpuVector *vector,
 		GpucolStatus status;
 
 		f.instr = &run->code.instrs[i];
-		if (run->digest.unread[f.instr->dst])
+		if (run->digest.unread[f.instr->dst] || run->digest.of_elements[i])
 			continue;
 		f.dst = &worker->regs[f.instr->dst];
 		f.a = &worker->regs[f.instr->a < run->program->nregs ? f.instr->a : 0];

@@ -23,6 +23,7 @@ typedef struct GpucolCpuFrame
 	uint32_t	n;
 	const uint16_t *rows;		/* of an instruction called row by row, those that its branch takes; */
 	uint32_t	nrows;			/* NULL: all n */
+	const uint16_t *of;			/* of elements of arrays, the row of each */
 } GpucolCpuFrame;
 
 typedef GpucolStatus (*GpucolCpuOpFunction) (GpucolCpuFrame *f);
@@ -38,6 +39,9 @@ typedef struct GpucolCpuOp
 	uint8_t		b;
 	uint8_t		c;
 } GpucolCpuOp;
+
+/* engine/cpu/expr_fold.c: find what is computed for elements; UNSUPPORTED: they do not fit together */
+extern GpucolStatus gpucol_cpu_fold_init(GpucolRun *run);
 
 /* engine/cpu/expr_ops.c: by opcode. */
 extern const GpucolCpuOp gpucol_cpu_expr_ops[GPUCOL_OP_COUNT];

@@ -186,6 +186,23 @@ extern GpucolStatus gpucol_cpu_op_ARRAY_PLACE_I(GpucolCpuFrame *f);
 extern GpucolStatus gpucol_cpu_op_ARRAY_PLACE_F(GpucolCpuFrame *f);
 extern GpucolStatus gpucol_cpu_op_ARRAY_PLACE_S(GpucolCpuFrame *f);
 
+/* engine/cpu/expr_fold.c */
+extern GpucolStatus gpucol_cpu_op_SPREAD_B(GpucolCpuFrame *f);
+extern GpucolStatus gpucol_cpu_op_SPREAD_I(GpucolCpuFrame *f);
+extern GpucolStatus gpucol_cpu_op_SPREAD_F(GpucolCpuFrame *f);
+extern GpucolStatus gpucol_cpu_op_SPREAD_S(GpucolCpuFrame *f);
+extern GpucolStatus gpucol_cpu_op_FOLD_COUNT(GpucolCpuFrame *f);
+extern GpucolStatus gpucol_cpu_op_FOLD_AND(GpucolCpuFrame *f);
+extern GpucolStatus gpucol_cpu_op_FOLD_OR(GpucolCpuFrame *f);
+extern GpucolStatus gpucol_cpu_op_FOLD_SUM_I(GpucolCpuFrame *f);
+extern GpucolStatus gpucol_cpu_op_FOLD_SUM_D(GpucolCpuFrame *f);
+extern GpucolStatus gpucol_cpu_op_FOLD_SUM_F(GpucolCpuFrame *f);
+extern GpucolStatus gpucol_cpu_op_FOLD_AVG_F(GpucolCpuFrame *f);
+extern GpucolStatus gpucol_cpu_op_FOLD_MIN_I(GpucolCpuFrame *f);
+extern GpucolStatus gpucol_cpu_op_FOLD_MAX_I(GpucolCpuFrame *f);
+extern GpucolStatus gpucol_cpu_op_FOLD_MIN_F(GpucolCpuFrame *f);
+extern GpucolStatus gpucol_cpu_op_FOLD_MAX_F(GpucolCpuFrame *f);
+
 /* engine/cpu/expr_packed.c */
 extern GpucolStatus gpucol_cpu_op_PACK_D(GpucolCpuFrame *f);
 extern GpucolStatus gpucol_cpu_op_NUMERIC_P(GpucolCpuFrame *f);

@@ -25,6 +25,9 @@ takes_items(uint16_t op)
 		case GPUCOL_OP_ARRAY_HAS_F:
 		case GPUCOL_OP_ARRAY_PLACE_I:
 		case GPUCOL_OP_ARRAY_PLACE_F:
+		case GPUCOL_OP_EACH_I:
+		case GPUCOL_OP_EACH_F:
+		case GPUCOL_OP_EACH_NUMBER:
 			return true;
 		default:
 			return false;

@@ -50,6 +50,14 @@ note_read(const GpucolRun *run, Span *spans, uint16_t reg, int stage)
 		spans[reg].read = stage;
 }
 
+/* What a fold reads of rows: the operands of what has values for their elements. */
+static void
+read_by_fold(const GpucolRun *run, Span *spans, int fold, int stage)
+{
+	for (int i = 0; i < run->digest.folds[fold].ninstrs; i++)
+		note_read(run, spans, run->code.instrs[run->digest.folds[fold].instrs[i]].a, stage);
+}
+
 /* What the steps of the probes read. */
 static void
 read_by_probes(const GpucolRun *run, Span *spans)
@@ -79,7 +87,7 @@ find_spans(const GpucolRun *run, Span *spans)
 		const GpucolInstr *instr = &run->code.instrs[i];
 		int			stage = stage_of(run, i);
 
-		if (instr->op <= GPUCOL_OP_LOAD_S || instr->op > GPUCOL_OP_CONST_B)
+		if ((instr->op <= GPUCOL_OP_LOAD_S || instr->op > GPUCOL_OP_CONST_B) && !run->digest.of_elements[i])
 			spans[instr->dst].written = stage;
 		else
 			spans[instr->dst].written = last + 1;
@@ -87,6 +95,7 @@ find_spans(const GpucolRun *run, Span *spans)
 		note_read(run, spans, instr->b, stage);
 		note_read(run, spans, instr->c, stage);
 		note_read(run, spans, instr->mask, stage);
+		read_by_fold(run, spans, i, stage);
 	}
 	read_by_probes(run, spans);
 	for (int k = 0; k < program->nkeys; k++)
