@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * feed_state.c
- *	  Counts, sums and extremes of numbers beside aggregates that are fed rows.
+ *	  Counts, sums, deviations, products and extremes of numbers beside aggregates that are fed rows.
  *
  * What the engine delivers of their arguments advances states such as engines keep, without a
  * function of PostgreSQL and without a datum.  With DISTINCT a value is looked up among those
@@ -20,6 +20,13 @@
 /* So many rows before its turn a value is sought in memory. */
 #define AHEAD	16
 
+/* States of a group. */
+static int
+states_of(const GpucolFed *fed)
+{
+	return fed->state.op == GPUCOL_AGG_PRODUCTS ? 3 : 1;
+}
+
 /* A value of the engine's column, as in a state of one row. */
 static inline void
 state_of(const GpucolFeeder *f, const GpucolResultColumn *column, uint32 row, GpucolAggState *state)
@@ -37,20 +44,47 @@ state_of(const GpucolFeeder *f, const GpucolResultColumn *column, uint32 row, Gp
 		gpucol_agg_put_squares128(state, number * number);
 }
 
-/* Advance a group by one row; false beyond int128. */
+/* Add a pair, y before x, to the products of a group. */
+static GpucolStatus
+add_pair(GpucolAggState *states, double y, double x)
+{
+	const double pairs[3][2] = {{x, y}, {x, x}, {y, y}};
+	GpucolStatus status = GPUCOL_OK;
+
+	for (int i = 0; i < 3 && status == GPUCOL_OK; i++)
+	{
+		status = gpucol_agg_add_product((double) states[i].count, states[i].v.sums, &states[i].w.f,
+										pairs[i][0], pairs[i][1]);
+		states[i].count++;
+	}
+	return status;
+}
+
+/* Advance a group by one row whose arguments are in these columns; false beyond int128. */
 static inline bool
-advance(GpucolFeeder *f, GpucolAggState *state, const GpucolResultColumn *column, uint32 row)
+advance(GpucolFeeder *f, GpucolAggState *state, const GpucolResultColumn *const *columns, uint32 row)
 {
 	GpucolAggState add = {.count = 1};
+	const GpucolAgg *agg = &f->fed->state;
 	GpucolStatus status;
 
-	if (column == NULL || f->fed->state.op == GPUCOL_AGG_COUNT)
+	if (columns[0] == NULL || agg->op == GPUCOL_AGG_COUNT)
 	{
 		state->count++;
 		return true;
 	}
-	state_of(f, column, row, &add);
-	status = gpucol_agg_merge(&f->fed->state, state, &add, 0);
+	if (agg->op == GPUCOL_AGG_PRODUCTS)
+		status = add_pair(state, columns[0]->f[row], columns[1]->f[row]);
+	else if (agg->op == GPUCOL_AGG_SUMSQ && agg->cls == GPUCOL_CLASS_F)
+	{
+		status = gpucol_agg_add_deviation((double) state->count, &state->v.f, &state->w.f, columns[0]->f[row]);
+		state->count++;
+	}
+	else
+	{
+		state_of(f, columns[0], row, &add);
+		status = gpucol_agg_merge(agg, state, &add, 0);
+	}
 	if (status == GPUCOL_FLOAT_OVERFLOW)
 		float_overflow_error();
 	return status == GPUCOL_OK;
@@ -59,7 +93,7 @@ advance(GpucolFeeder *f, GpucolAggState *state, const GpucolResultColumn *column
 Size
 gpucol_feed_states_room(const GpucolFeeder *f, uint64 nrows)
 {
-	return nrows * sizeof(GpucolAggState) +
+	return nrows * states_of(f->fed) * sizeof(GpucolAggState) +
 		(f->fed->distinct ? gpucol_item_growth(&f->seen, nrows, sizeof(GpucolSeen)) : 0);
 }
 
@@ -109,29 +143,44 @@ is_repeated(GpucolFeeder *f, GpucolSeen seen)
 void
 gpucol_feed_states_reserve(GpucolFeed *feed, GpucolFeeder *f, uint32 ngroups)
 {
+	Size		size = states_of(f->fed) * sizeof(GpucolAggState);
+
 	if (ngroups > f->room)
 	{
 		MemoryContext old = MemoryContextSwitchTo(feed->context);
 
 		f->room = Max(f->room * 2, Max(ngroups, 64));
-		f->numbers = gpucol_grow(f->numbers, f->room * sizeof(GpucolAggState));
+		f->numbers = gpucol_grow(f->numbers, f->room * size);
 		MemoryContextSwitchTo(old);
 	}
 	if (ngroups > f->nstates)
-		memset(f->numbers + f->nstates, 0, (ngroups - f->nstates) * sizeof(GpucolAggState));
+		memset((char *) f->numbers + f->nstates * size, 0, (ngroups - f->nstates) * size);
 	f->nstates = Max(f->nstates, ngroups);
+}
+
+/* Is an argument of the row NULL? */
+static inline bool
+has_null(const GpucolFeeder *f, const GpucolResultColumn *const *columns, uint32 row)
+{
+	for (int i = 0; i < f->fed->nargs; i++)
+	{
+		if (columns[i]->nulls != NULL && columns[i]->nulls[row])
+			return true;
+	}
+	return false;
 }
 
 bool
 gpucol_feed_states_rows(GpucolFeed *feed, GpucolFeeder *f, const GpucolFeedRows *rows, const bool *pass)
 {
-	const GpucolResultColumn *column = f->fed->nargs == 0 ? NULL :
-		&rows->result->columns[f->fed->args[0].output];
-	const uint8 *nulls = column == NULL ? NULL : column->nulls;
+	const GpucolResultColumn *columns[2] = {NULL, NULL};
 	uint32		nrows = rows->result->nrows;
+	int			nstates = states_of(f->fed);
 	MemoryContext old = MemoryContextSwitchTo(feed->context);
 	bool		ok = true;
 
+	for (int i = 0; i < f->fed->nargs; i++)
+		columns[i] = &rows->result->columns[f->fed->args[i].output];
 	gpucol_feed_states_reserve(feed, f, rows->ngroups);
 	for (uint32 set = 0; set < rows->nsets && ok; set++)
 	{
@@ -140,11 +189,11 @@ gpucol_feed_states_rows(GpucolFeed *feed, GpucolFeeder *f, const GpucolFeedRows 
 		for (uint32 row = 0; row < nrows && ok; row++)
 		{
 			if (f->fed->distinct && row + AHEAD < nrows)
-				prefetch_seen(f, seen_of(f, column, row + AHEAD, groups[row + AHEAD]));
-			if ((pass != NULL && !pass[row]) || (nulls != NULL && nulls[row]) ||
-				(f->fed->distinct && is_repeated(f, seen_of(f, column, row, groups[row]))))
+				prefetch_seen(f, seen_of(f, columns[0], row + AHEAD, groups[row + AHEAD]));
+			if ((pass != NULL && !pass[row]) || has_null(f, columns, row) ||
+				(f->fed->distinct && is_repeated(f, seen_of(f, columns[0], row, groups[row]))))
 				continue;
-			ok = advance(f, &f->numbers[groups[row]], column, row);
+			ok = advance(f, &f->numbers[(Size) groups[row] * nstates], columns, row);
 		}
 	}
 	MemoryContextSwitchTo(old);
@@ -154,5 +203,5 @@ gpucol_feed_states_rows(GpucolFeed *feed, GpucolFeeder *f, const GpucolFeedRows 
 Datum
 gpucol_feed_states_result(const GpucolFeeder *f, uint32 group, bool *isnull)
 {
-	return gpucol_final_datum(f->final, &f->numbers[group], isnull);
+	return gpucol_final_datum(f->final, &f->numbers[(Size) group * states_of(f->fed)], isnull);
 }

@@ -74,7 +74,7 @@ typedef struct GpucolFeeder
 	bool		seeking;		/* repeated rows, as they come */
 
 	GpucolFeedState *states;			/* by group, unless it keeps */
-	GpucolAggState *numbers;	/* instead, where fed->counts */
+	GpucolAggState *numbers;	/* instead, where fed->counts: one or three each */
 	GpucolItemTable seen;		/* then, where fed->distinct: the values of groups, */
 	GpucolSeen *seen_values;	/* by item */
 	uint32		nstates;

@@ -106,6 +106,62 @@ gpucol_agg_merge_products(double m, double *sums, double *products,
 	return GPUCOL_OK;
 }
 
+/* Is this neither an infinity nor a NaN? */
+static inline bool
+gpucol_is_finite(double value)
+{
+	return value - value == 0;
+}
+
+/* One value more for the sum and the squared deviations of n others: PostgreSQL's float8_accum. */
+static inline GpucolStatus
+gpucol_agg_add_deviation(double n, double *sum, double *squares, double x)
+{
+	double		before = *sum;
+	double		delta;
+
+	*sum += x;
+	if (n == 0)
+	{
+		if (!gpucol_is_finite(x))
+			*squares = __builtin_nan("");
+		return GPUCOL_OK;
+	}
+	delta = x * (n + 1) - *sum;
+	*squares += delta * delta / ((n + 1) * n);
+	if (gpucol_is_infinite(*sum) || gpucol_is_infinite(*squares))
+	{
+		if (!gpucol_is_infinite(before) && !gpucol_is_infinite(x))
+			return GPUCOL_FLOAT_OVERFLOW;
+		*squares = __builtin_nan("");
+	}
+	return GPUCOL_OK;
+}
+
+/* One pair more for the sums of n others and the sum of products of their deviations: float8_regr_accum. */
+static inline GpucolStatus
+gpucol_agg_add_product(double n, double *sums, double *products, double x, double y)
+{
+	bool		x_is = gpucol_is_infinite(sums[0]) || gpucol_is_infinite(x);
+	bool		y_is = gpucol_is_infinite(sums[1]) || gpucol_is_infinite(y);
+
+	sums[0] += x;
+	sums[1] += y;
+	if (n == 0)
+	{
+		if (!gpucol_is_finite(x) || !gpucol_is_finite(y))
+			*products = __builtin_nan("");
+		return GPUCOL_OK;
+	}
+	*products += (x * (n + 1) - sums[0]) * (y * (n + 1) - sums[1]) * (1.0 / ((n + 1) * n));
+	if ((gpucol_is_infinite(sums[0]) && !x_is) || (gpucol_is_infinite(sums[1]) && !y_is) ||
+		(gpucol_is_infinite(*products) && !x_is && !y_is))
+		return GPUCOL_FLOAT_OVERFLOW;
+	if (gpucol_is_infinite(*products))
+		*products = __builtin_nan("");
+	return GPUCOL_OK;
+}
+
 /* Sums of two states that both have rows. */
 static inline GpucolStatus
 gpucol_agg_merge_sums(const GpucolAgg *agg, GpucolAggState *to, const GpucolAggState *from)

@@ -381,9 +381,7 @@ fits_fed_state(const AggFunction *f, const GpucolFedArg *arg)
 		return false;
 	if (f->op == GPUCOL_AGG_COUNT)
 		return true;
-	if (value->cls == GPUCOL_CLASS_F)
-		return f->op != GPUCOL_AGG_SUMSQ;
-	return value->cls != GPUCOL_CLASS_D ||
+	return value->cls == GPUCOL_CLASS_F || value->cls != GPUCOL_CLASS_D ||
 		(!gpucol_value_scale_varies(value) && value->digits <= GPUCOL_INT64_DIGITS &&
 		 2 * value->scale <= GPUCOL_NUMERIC_MAX_SCALE);
 }
@@ -412,6 +410,8 @@ gpucol_lower_fed_state(GpucolFed *fed, GpucolFinal *final)
 	const AggFunction *f = find_aggregate(fed->agg->aggfnoid);
 	bool		distinct = fed->agg->aggdistinct != NIL;
 
+	if (gpucol_lower_fed_regression(fed, final))
+		return true;
 	if (f == NULL || (fed->agg->aggorder != NIL && !distinct) || fed->nargs > 1 ||
 		(fed->nargs == 1 && !fits_fed_state(f, &fed->args[0])) ||
 		(distinct && !is_distinct_number(fed)))

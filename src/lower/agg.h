@@ -84,9 +84,10 @@ typedef struct GpucolFed
 	GpucolFedArg *args;
 	GpucolFedArg filter;		/* expr NULL: none */
 	bool		sample;			/* percentile or mode of one output: exec/feed_sample.c */
-	bool		counts;			/* a state such as engines keep, of one output or none: exec/feed_state.c */
+	bool		counts;			/* states such as engines keep, of outputs: exec/feed_state.c */
 	bool		distinct;		/* then: of different values, which 64 bits tell apart */
-	GpucolAgg	state;			/* its operation and class */
+	GpucolAgg	state;			/* its operation and class; of PRODUCTS there are three: y with x,
+								 * x and y with themselves */
 	Oid			cast;			/* function from the output's type to the aggregate's, or
 								 * InvalidOid */
 } GpucolFed;
@@ -208,9 +209,12 @@ extern bool gpucol_lower_aggref(GpucolLower *l, Aggref *agg, GpucolFinal *final)
 extern bool gpucol_lower_regression(GpucolLower *l, Aggref *agg, bool *matched,
 									GpucolFinal *final);
 
+/* ... or, of a fed one whose arguments are lowered, the states in feed_state.c's order */
+extern bool gpucol_lower_fed_regression(GpucolFed *fed, GpucolFinal *final);
+
 /*
  * May a fed aggregate, whose arguments are lowered, be advanced as engines do?  Then its final
- * step is that of state 0.
+ * step is that of states from 0 on.
  */
 extern bool gpucol_lower_fed_state(GpucolFed *fed, GpucolFinal *final);
 

@@ -125,3 +125,26 @@ gpucol_lower_regression(GpucolLower *l, Aggref *agg, bool *matched, GpucolFinal 
 	final->y_state = gpucol_lower_ordered_agg(l, GPUCOL_AGG_PRODUCTS, GPUCOL_CLASS_F, ys, filter, ys);
 	return true;
 }
+
+bool
+gpucol_lower_fed_regression(GpucolFed *fed, GpucolFinal *final)
+{
+	bool		count = fed->agg->aggfnoid == F_REGR_COUNT;
+
+	if ((!count && !find_regression(fed->agg->aggfnoid, &final->regression)) ||
+		fed->agg->aggdistinct != NIL || fed->agg->aggorder != NIL || fed->nargs != 2)
+		return false;
+	for (int i = 0; i < fed->nargs; i++)
+	{
+		if (fed->args[i].output < 0 || fed->args[i].value.cls != GPUCOL_CLASS_F)
+			return false;
+	}
+	fed->counts = true;
+	fed->state.op = count ? GPUCOL_AGG_COUNT : GPUCOL_AGG_PRODUCTS;
+	fed->state.cls = GPUCOL_CLASS_F;
+	final->kind = count ? GPUCOL_FINAL_COUNT : GPUCOL_FINAL_REGRESSION;
+	final->cls = GPUCOL_CLASS_F;
+	final->x_state = 1;
+	final->y_state = 2;
+	return true;
+}

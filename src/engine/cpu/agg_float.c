@@ -95,29 +95,10 @@ gpucol_cpu_float_add_all(GpucolCpuFloatSum *state, const double *x, uint32_t n)
 GpucolStatus
 gpucol_cpu_squares_add(GpucolCpuFloatSquares *state, double x)
 {
-	double		n = state->n;
-	double		sum = state->sum;
+	GpucolStatus status = gpucol_agg_add_deviation(state->n, &state->sum, &state->squares, x);
 
-	state->n = n + 1;
-	state->sum = sum + x;
-	if (n == 0)
-	{
-		if (!isfinite(x))
-			state->squares = NAN;
-		return GPUCOL_OK;
-	}
-	{
-		double		delta = x * state->n - state->sum;
-
-		state->squares += delta * delta / (state->n * n);
-	}
-	if (isinf(state->sum) || isinf(state->squares))
-	{
-		if (!isinf(sum) && !isinf(x))
-			return GPUCOL_FLOAT_OVERFLOW;
-		state->squares = NAN;
-	}
-	return GPUCOL_OK;
+	state->n++;
+	return status;
 }
 
 GpucolStatus
@@ -183,26 +164,10 @@ gpucol_cpu_squares_add_all(GpucolCpuFloatSquares *state, const double *x, uint32
 static GpucolStatus
 add_products(GpucolCpuFloatProducts *state, double x, double y)
 {
-	double		n = state->n;
-	bool		x_is = isinf(state->sums[0]) || isinf(x);
-	bool		y_is = isinf(state->sums[1]) || isinf(y);
+	GpucolStatus status = gpucol_agg_add_product(state->n, state->sums, &state->products, x, y);
 
-	state->n = n + 1;
-	state->sums[0] += x;
-	state->sums[1] += y;
-	if (n == 0)
-	{
-		if (!isfinite(x) || !isfinite(y))
-			state->products = NAN;
-		return GPUCOL_OK;
-	}
-	state->products += (x * state->n - state->sums[0]) * (y * state->n - state->sums[1]) * (1.0 / (state->n * n));
-	if ((isinf(state->sums[0]) && !x_is) || (isinf(state->sums[1]) && !y_is) ||
-		(isinf(state->products) && !x_is && !y_is))
-		return GPUCOL_FLOAT_OVERFLOW;
-	if (isinf(state->products))
-		state->products = NAN;
-	return GPUCOL_OK;
+	state->n++;
+	return status;
 }
 
 GpucolStatus
