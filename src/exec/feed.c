@@ -113,6 +113,8 @@ gpucol_feed_create(const GpucolGroupPlan *plan, PlanState *parent, TupleDesc des
 		}
 		if (!f->fed->counts)
 			gpucol_kept_init(f);
+		else if (f->fed->distinct)
+			f->seen = gpucol_seen_create(f->fed);
 	}
 	return feed;
 }

@@ -5,7 +5,7 @@
  *
  * What the engine delivers of their arguments advances states such as engines keep, without a
  * function of PostgreSQL and without a datum.  With DISTINCT a value is looked up among those
- * that its group has had, as 64 bits.
+ * that its group has had (feed_seen.c); so are the rows that count(DISTINCT (a, b)) counts.
  *
  *-------------------------------------------------------------------------
  */
@@ -15,10 +15,6 @@
 
 #include "exec/feeder.h"
 #include "kernel/agg_state.h"
-#include "kernel/hash.h"
-
-/* So many rows before its turn a value is sought in memory. */
-#define AHEAD	16
 
 /* States of a group. */
 static int
@@ -94,50 +90,7 @@ Size
 gpucol_feed_states_room(const GpucolFeeder *f, uint64 nrows)
 {
 	return nrows * states_of(f->fed) * sizeof(GpucolAggState) +
-		(f->fed->distinct ? gpucol_item_growth(&f->seen, nrows, sizeof(GpucolSeen)) : 0);
-}
-
-/* The value of a row for DISTINCT. */
-static inline GpucolSeen
-seen_of(const GpucolFeeder *f, const GpucolResultColumn *column, uint32 row, uint32 group)
-{
-	return (GpucolSeen) {f->fed->state.cls == GPUCOL_CLASS_D ? (int64) column->d[row] : column->i[row], group};
-}
-
-static inline uint64
-hash_seen(GpucolSeen seen)
-{
-	return gpucol_hash_mix(gpucol_hash_mix(0, (uint64) seen.value), seen.group);
-}
-
-/* Bring near what the row's value will be looked up in. */
-static inline void
-prefetch_seen(const GpucolFeeder *f, GpucolSeen seen)
-{
-	if (f->seen.hash.nslots > 0)
-		__builtin_prefetch(&f->seen.hash.slots[gpucol_hash_home(&f->seen.hash, hash_seen(seen))]);
-}
-
-/* Has the group had the value?  Else it is noted. */
-static bool
-is_repeated(GpucolFeeder *f, GpucolSeen seen)
-{
-	uint64		hash = hash_seen(seen);
-	uint64		at;
-	uint32		number;
-
-	if (gpucol_item_reserve(&f->seen))
-		f->seen_values = gpucol_grow(f->seen_values, f->seen.room * sizeof(GpucolSeen));
-	at = gpucol_hash_home(&f->seen.hash, hash);
-	while (gpucol_hash_next(&f->seen.hash, hash, &at, &number))
-	{
-		const GpucolSeen *other = &f->seen_values[number];
-
-		if (other->value == seen.value && other->group == seen.group)
-			return true;
-	}
-	f->seen_values[gpucol_item_add(&f->seen, hash, at)] = seen;
-	return false;
+		(f->fed->distinct ? gpucol_seen_room(f->seen, nrows) : 0);
 }
 
 void
@@ -158,11 +111,11 @@ gpucol_feed_states_reserve(GpucolFeed *feed, GpucolFeeder *f, uint32 ngroups)
 	f->nstates = Max(f->nstates, ngroups);
 }
 
-/* Is an argument of the row NULL? */
+/* Is an argument of the row NULL, so that it is left out? */
 static inline bool
 has_null(const GpucolFeeder *f, const GpucolResultColumn *const *columns, uint32 row)
 {
-	for (int i = 0; i < f->fed->nargs; i++)
+	for (int i = 0; i < f->fed->nargs && !f->fed->whole; i++)
 	{
 		if (columns[i]->nulls != NULL && columns[i]->nulls[row])
 			return true;
@@ -173,7 +126,7 @@ has_null(const GpucolFeeder *f, const GpucolResultColumn *const *columns, uint32
 bool
 gpucol_feed_states_rows(GpucolFeed *feed, GpucolFeeder *f, const GpucolFeedRows *rows, const bool *pass)
 {
-	const GpucolResultColumn *columns[2] = {NULL, NULL};
+	const GpucolResultColumn *columns[GPUCOL_FED_MOST_ARGS] = {NULL};
 	uint32		nrows = rows->result->nrows;
 	int			nstates = states_of(f->fed);
 	MemoryContext old = MemoryContextSwitchTo(feed->context);
@@ -182,21 +135,23 @@ gpucol_feed_states_rows(GpucolFeed *feed, GpucolFeeder *f, const GpucolFeedRows 
 	for (int i = 0; i < f->fed->nargs; i++)
 		columns[i] = &rows->result->columns[f->fed->args[i].output];
 	gpucol_feed_states_reserve(feed, f, rows->ngroups);
+	MemoryContextSwitchTo(old);
+	if (f->fed->distinct)
+		gpucol_seen_load(f->seen, rows->result, pass);
 	for (uint32 set = 0; set < rows->nsets && ok; set++)
 	{
 		const uint32 *groups = rows->groups + (Size) set * nrows;
 
+		if (f->fed->distinct)
+			gpucol_seen_turn(f->seen, groups);
 		for (uint32 row = 0; row < nrows && ok; row++)
 		{
-			if (f->fed->distinct && row + AHEAD < nrows)
-				prefetch_seen(f, seen_of(f, columns[0], row + AHEAD, groups[row + AHEAD]));
 			if ((pass != NULL && !pass[row]) || has_null(f, columns, row) ||
-				(f->fed->distinct && is_repeated(f, seen_of(f, columns[0], row, groups[row]))))
+				(f->fed->distinct && !gpucol_seen_is_new(f->seen, row)))
 				continue;
 			ok = advance(f, &f->numbers[(Size) groups[row] * nstates], columns, row);
 		}
 	}
-	MemoryContextSwitchTo(old);
 	return ok;
 }
 

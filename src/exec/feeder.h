@@ -14,6 +14,7 @@
 
 #include "exec/feed.h"
 #include "exec/feed_call.h"
+#include "exec/feed_seen.h"
 #include "exec/item_table.h"
 #include "exec/memo.h"
 
@@ -34,13 +35,6 @@ typedef struct GpucolKept
 	uint64		offered;		/* rows that were looked up there */
 	MemoryContext context;		/* of what values point to */
 } GpucolKept;
-
-/* A value that a group has had. */
-typedef struct GpucolSeen
-{
-	int64		value;
-	uint32		group;
-} GpucolSeen;
 
 /* One aggregate. */
 typedef struct GpucolFeeder
@@ -75,8 +69,7 @@ typedef struct GpucolFeeder
 
 	GpucolFeedState *states;			/* by group, unless it keeps */
 	GpucolAggState *numbers;	/* instead, where fed->counts: one or three each */
-	GpucolItemTable seen;		/* then, where fed->distinct: the values of groups, */
-	GpucolSeen *seen_values;	/* by item */
+	GpucolSeen *seen;			/* then, where fed->distinct: what groups have had */
 	uint32		nstates;
 	uint32		room;
 	GpucolKept	kept;

@@ -377,31 +377,47 @@ fits_fed_state(const AggFunction *f, const GpucolFedArg *arg)
 {
 	const GpucolValue *value = &arg->value;
 
-	if (arg->output < 0 || value->cls == GPUCOL_CLASS_S)
+	if (arg->output < 0)
 		return false;
 	if (f->op == GPUCOL_AGG_COUNT)
 		return true;
+	if (value->cls == GPUCOL_CLASS_S)
+		return false;
 	return value->cls == GPUCOL_CLASS_F || value->cls != GPUCOL_CLASS_D ||
 		(!gpucol_value_scale_varies(value) && value->digits <= GPUCOL_INT64_DIGITS &&
 		 2 * value->scale <= GPUCOL_NUMERIC_MAX_SCALE);
 }
 
-/*
- * Are an argument's values equal where 64 bits of them are, and nowhere else?  So are those
- * of integers and of what engines have as such, by their types' own equality.
- */
+bool
+gpucol_lower_is_word(Node *arg)
+{
+	return (exprType(arg) == TEXTOID || exprType(arg) == VARCHAROID) && OidIsValid(exprCollation(arg)) &&
+		get_collation_isdeterministic(exprCollation(arg));
+}
+
+bool
+gpucol_lower_fed_distinct(const GpucolFedArg *arg)
+{
+	const GpucolValue *value = &arg->value;
+
+	if (arg->output < 0)
+		return false;
+	if (value->cls == GPUCOL_CLASS_S)
+		return gpucol_lower_is_word((Node *) arg->expr);
+	return value->cls != GPUCOL_CLASS_D ||
+		(value->digits <= GPUCOL_INT64_DIGITS && !gpucol_value_scale_varies(value));
+}
+
+/* Is its one argument such, and DISTINCT by its type's equality?  The sum of floats depends on their order. */
 static bool
-is_distinct_number(const GpucolFed *fed)
+is_distinct_number(const GpucolFed *fed, const AggFunction *f)
 {
 	const GpucolFedArg *arg = &fed->args[0];
 	SortGroupClause *clause = linitial_node(SortGroupClause, fed->agg->aggdistinct);
-	Oid			type = exprType((Node *) arg->expr);
 
-	return fed->nargs == 1 && arg->output >= 0 && list_length(fed->agg->aggdistinct) == 1 &&
-		clause->eqop == lookup_type_cache(type, TYPECACHE_EQ_OPR)->eq_opr &&
-		(arg->value.cls == GPUCOL_CLASS_B || arg->value.cls == GPUCOL_CLASS_I ||
-		 (arg->value.cls == GPUCOL_CLASS_D && arg->value.digits <= GPUCOL_INT64_DIGITS &&
-		  !gpucol_value_scale_varies(&arg->value)));
+	return fed->nargs == 1 && list_length(fed->agg->aggdistinct) == 1 &&
+		clause->eqop == lookup_type_cache(exprType((Node *) arg->expr), TYPECACHE_EQ_OPR)->eq_opr &&
+		gpucol_lower_fed_distinct(arg) && (arg->value.cls != GPUCOL_CLASS_F || f->op == GPUCOL_AGG_COUNT);
 }
 
 bool
@@ -414,7 +430,7 @@ gpucol_lower_fed_state(GpucolFed *fed, GpucolFinal *final)
 		return true;
 	if (f == NULL || (fed->agg->aggorder != NIL && !distinct) || fed->nargs > 1 ||
 		(fed->nargs == 1 && !fits_fed_state(f, &fed->args[0])) ||
-		(distinct && !is_distinct_number(fed)))
+		(distinct && !is_distinct_number(fed, f)))
 		return false;
 	fed->distinct = distinct;
 	fed->counts = true;

@@ -65,6 +65,9 @@ typedef enum GpucolRegression
 	GPUCOL_REGRESSION_CORR
 } GpucolRegression;
 
+/* Arguments that fed->counts has at most. */
+#define GPUCOL_FED_MOST_ARGS	32
+
 /* An argument or sort expression of a fed aggregate. */
 typedef struct GpucolFedArg
 {
@@ -85,7 +88,8 @@ typedef struct GpucolFed
 	GpucolFedArg filter;		/* expr NULL: none */
 	bool		sample;			/* percentile or mode of one output: exec/feed_sample.c */
 	bool		counts;			/* states such as engines keep, of outputs: exec/feed_state.c */
-	bool		distinct;		/* then: of different values, which 64 bits tell apart */
+	bool		distinct;		/* then: of different values, each of which 64 bits tell apart */
+	bool		whole;			/* then: the arguments are the fields of a row, which is no NULL */
 	GpucolAgg	state;			/* its operation and class; of PRODUCTS there are three: y with x,
 								 * x and y with themselves */
 	Oid			cast;			/* function from the output's type to the aggregate's, or
@@ -217,6 +221,12 @@ extern bool gpucol_lower_fed_regression(GpucolFed *fed, GpucolFinal *final);
  * step is that of states from 0 on.
  */
 extern bool gpucol_lower_fed_state(GpucolFed *fed, GpucolFinal *final);
+
+/* Is an argument of a fed aggregate a value of which 64 bits tell what equals it by its type's equality? */
+extern bool gpucol_lower_fed_distinct(const GpucolFedArg *arg);
+
+/* Is it a text that is the same if its bytes are? */
+extern bool gpucol_lower_is_word(Node *arg);
 
 /* ... or describe how the executor advances it, the state of its rows excepted */
 extern bool gpucol_lower_host_agg(GpucolLower *l, Aggref *agg, GpucolFinal *final);

@@ -9,7 +9,8 @@
  * on the columns in them, for rows that pass the conditions and the aggregate's FILTER
  * only.
  *
- * Counts, sums and extremes of numbers that the engine delivers need no functions, either.
+ * Counts, sums and extremes of numbers that the engine delivers need no functions, either; nor do
+ * counts of distinct rows of such, which are taken apart.
  *
  * Percentiles and modes of what the engine delivers as numbers need no functions at all:
  * the numbers are collected and sorted.  A percentile of float8(x) is one of x, as the
@@ -167,14 +168,6 @@ uncast(Expr *expr)
 	}
 }
 
-/* Is it a text that is the same if its bytes are? */
-static bool
-is_word(Node *arg)
-{
-	return (exprType(arg) == TEXTOID || exprType(arg) == VARCHAROID) && OidIsValid(exprCollation(arg)) &&
-		get_collation_isdeterministic(exprCollation(arg));
-}
-
 /* Is it a percentile or a mode of values that are collected as numbers? */
 static bool
 is_sample(Aggref *agg)
@@ -193,7 +186,7 @@ is_sample(Aggref *agg)
 			return false;
 	}
 	arg = linitial_node(TargetEntry, agg->args)->expr;
-	return (is_ordered_number(exprType((Node *) arg)) || is_word((Node *) arg)) &&
+	return (is_ordered_number(exprType((Node *) arg)) || gpucol_lower_is_word((Node *) arg)) &&
 		is_plain_sort(agg, exprType((Node *) arg));
 }
 
@@ -201,7 +194,7 @@ is_sample(Aggref *agg)
 static bool
 fits_sample(const GpucolFedArg *arg)
 {
-	if (arg->output >= 0 && is_word((Node *) arg->expr))
+	if (arg->output >= 0 && gpucol_lower_is_word((Node *) arg->expr))
 		return arg->value.cls == GPUCOL_CLASS_S;
 	return arg->output >= 0 && is_ordered_number(exprType((Node *) arg->expr)) &&
 		(arg->value.cls == GPUCOL_CLASS_I || arg->value.cls == GPUCOL_CLASS_F ||
@@ -244,6 +237,52 @@ lower_sample(GpucolLower *l, Aggref *agg, Oid cast, GpucolGroupPlan *plan, Gpuco
 	gpucol_lower_restore(l, &mark);
 	plan->nbase = nbase;
 	return false;
+}
+
+/* count(DISTINCT (a, b)) as a call whose arguments are the fields; NULL if it is none. */
+static Aggref *
+over_fields(Aggref *agg)
+{
+	RowExpr    *row = agg->args == NIL ? NULL : (RowExpr *) linitial_node(TargetEntry, agg->args)->expr;
+	Aggref	   *copy;
+	ListCell   *lc;
+
+	if (agg->aggfnoid != F_COUNT_ANY || agg->aggdistinct == NIL || !IsA(row, RowExpr) ||
+		row->row_typeid != RECORDOID || row->args == NIL || list_length(row->args) > GPUCOL_FED_MOST_ARGS)
+		return NULL;
+	copy = makeNode(Aggref);
+	*copy = *agg;
+	copy->args = NIL;
+	foreach(lc, row->args)
+		copy->args = lappend(copy->args, makeTargetEntry(lfirst(lc), foreach_current_index(lc) + 1, NULL, false));
+	return copy;
+}
+
+/* Lower a count of distinct rows by their fields: records are equal where these are by their types' equality. */
+static bool
+lower_fields(GpucolLower *l, Aggref *agg, GpucolGroupPlan *plan, GpucolFed *fed, GpucolFinal *final)
+{
+	GpucolLower mark = *l;
+	int			nbase = plan->nbase;
+	bool		fits;
+
+	fed->agg = over_fields(agg);
+	if (fed->agg == NULL)
+		return false;
+	fits = lower_filtered(l, plan, fed);
+	for (int i = 0; i < fed->nargs && fits; i++)
+		fits = gpucol_lower_fed_distinct(&fed->args[i]);
+	if (!fits)
+	{
+		gpucol_lower_restore(l, &mark);
+		plan->nbase = nbase;
+		return false;
+	}
+	fed->counts = fed->distinct = fed->whole = true;
+	fed->state.op = GPUCOL_AGG_COUNT;
+	final->kind = GPUCOL_FINAL_COUNT;
+	final->scale_state = final->low_state = -1;
+	return true;
 }
 
 /* Can PostgreSQL be asked for it by this road? */
@@ -291,9 +330,12 @@ gpucol_lower_fed(GpucolLower *l, Aggref *agg, GpucolGroupPlan *plan, GpucolFinal
 			return true;
 		}
 	}
+	final->fed = fed;
+	memset(fed, 0, sizeof(*fed));
+	if (lower_fields(l, agg, plan, fed, final))
+		return true;
 	memset(fed, 0, sizeof(*fed));
 	fed->agg = agg;
-	final->fed = fed;
 	if (!lower_filtered(l, plan, fed))
 		return false;
 	gpucol_lower_fed_state(fed, final);
