@@ -21,7 +21,7 @@
  * side of an outer join that may be NULL.  The functions see the values that they saw before: the
  * conditions on the table alone go with it, and so do those of row-level security.
  *
- * Aggregates of DISTINCT values of one table's columns, other than count, are fed distinct rows likewise.
+ * Aggregates of DISTINCT values of one table's columns, other than the count of one, are fed distinct rows likewise.
  *
  * Statistics say whether there are few enough distinct rows.
  *
@@ -131,6 +131,13 @@ has_sets(Node *node, void *context)
 	return expression_tree_walker(node, has_sets, context);
 }
 
+/* Does an engine count its DISTINCT values itself?  Rows it does not. */
+static bool
+counts_values(const Aggref *agg)
+{
+	return agg->aggfnoid == F_COUNT_ANY && !IsA(linitial_node(TargetEntry, agg->args)->expr, RowExpr);
+}
+
 /* Is an aggregate of DISTINCT values among them for which an engine hands out rows? */
 static bool
 has_distinct(Node *node, void *context)
@@ -139,7 +146,7 @@ has_distinct(Node *node, void *context)
 
 	if (node == NULL || IsA(node, Query))
 		return false;
-	if (IsA(node, Aggref) && agg->agglevelsup == 0 && agg->aggdistinct != NIL && agg->aggfnoid != F_COUNT_ANY)
+	if (IsA(node, Aggref) && agg->agglevelsup == 0 && agg->aggdistinct != NIL && !counts_values(agg))
 		return true;
 	return expression_tree_walker(node, has_distinct, context);
 }
