@@ -155,10 +155,11 @@ fetch_ahead(const GpucolGroupTable *t, const uint64 *hashes, uint32 n)
 	}
 }
 
-/* The hashes of the keys of n rows that are not NULL. */
+/* By key, by row: the hashes of keys of some rows, 0 where they are NULL. */
+typedef uint32 KeyHashes[INDEX_MAX_KEYS][GPUCOL_GROUPS_AHEAD];
+
 static void
-hash_keys(GpucolGroupTable *t, const GpucolKeyColumn *keys, uint32 first, uint32 n,
-		  uint32 (*hashes)[INDEX_MAX_KEYS])
+hash_keys(GpucolGroupTable *t, const GpucolKeyColumn *keys, uint32 first, uint32 n, KeyHashes hashes)
 {
 	for (int k = 0; k < t->nkeys; k++)
 	{
@@ -166,8 +167,75 @@ hash_keys(GpucolGroupTable *t, const GpucolKeyColumn *keys, uint32 first, uint32
 		const bool *isnull = keys[k].isnull + first;
 
 		for (uint32 i = 0; i < n; i++)
-			hashes[i][k] = isnull[i] ? 0 : gpucol_domain_hash(&t->domains[k], values[i]);
+			hashes[k][i] = isnull[i] ? 0 : gpucol_domain_hash(&t->domains[k], values[i]);
 	}
+}
+
+/* The hashes of the rows in a set: gpucol_group_table_hash of each. */
+static void
+hash_rows(const GpucolGroupTable *t, uint32 set, const bool *left_out, KeyHashes key_hashes, uint32 n,
+		  uint64 *hashes)
+{
+	uint32		combined[GPUCOL_GROUPS_AHEAD];
+
+	for (uint32 i = 0; i < n; i++)
+		combined[i] = set;
+	for (int k = 0; k < t->nkeys; k++)
+	{
+		for (uint32 i = 0; i < n; i++)
+			combined[i] = hash_combine(combined[i], left_out[k] ? 0 : key_hashes[k][i]);
+	}
+	for (uint32 i = 0; i < n; i++)
+		hashes[i] = (uint64) combined[i] << 32;
+}
+
+/* Are all keys told apart by their datums? */
+static bool
+are_by_value(const GpucolGroupTable *t)
+{
+	for (int k = 0; k < t->nkeys; k++)
+	{
+		if (!t->domains[k].by_bytes || !t->domains[k].typbyval)
+			return false;
+	}
+	return true;
+}
+
+/* Has a group the keys of a row, which are by value? */
+static inline bool
+same_values(const GpucolGroupTable *t, uint32 group, uint32 set, const GpucolKeyColumn *keys, const bool *left_out,
+			uint32 row)
+{
+	const Datum *values = t->keys + (Size) group * t->nkeys;
+	const bool *nulls = t->isnull + (Size) group * t->nkeys;
+
+	if (t->sets[group] != set)
+		return false;
+	for (int k = 0; k < t->nkeys; k++)
+	{
+		bool		isnull = left_out[k] || keys[k].isnull[row];
+
+		if (nulls[k] != isnull || (!isnull && values[k] != keys[k].values[row]))
+			return false;
+	}
+	return true;
+}
+
+/* The group that a row with keys by value has; GPUCOL_NO_GROUP if it is to be made. */
+static inline uint32
+group_by_value(const GpucolGroupTable *t, uint32 set, uint64 hash, const GpucolKeyColumn *keys, const bool *left_out,
+			   uint32 row)
+{
+	uint64		at;
+	uint32		group;
+
+	if (t->items.hash.nslots == 0)
+		return GPUCOL_NO_GROUP;
+	at = gpucol_hash_home(&t->items.hash, hash);
+	while (gpucol_hash_next(&t->items.hash, hash, &at, &group))
+		if (same_values(t, group, set, keys, left_out, row))
+			return group;
+	return GPUCOL_NO_GROUP;
 }
 
 /* A row's keys in a set. */
@@ -186,25 +254,29 @@ void
 gpucol_group_table_find_rows(GpucolGroupTable *t, const GpucolKeyColumn *keys, const bool *left_out,
 							 uint32 nsets, uint32 first, uint32 n, uint32 *groups)
 {
-	uint32		key_hashes[GPUCOL_GROUPS_AHEAD][INDEX_MAX_KEYS];
+	KeyHashes	key_hashes;
 	uint64		hashes[GPUCOL_GROUPS_AHEAD];
 	Datum		values[INDEX_MAX_KEYS];
 	bool		isnull[INDEX_MAX_KEYS];
+	bool		by_value = are_by_value(t);
 
 	hash_keys(t, keys, first, n, key_hashes);
 	for (uint32 set = 0; set < nsets; set++, left_out += t->nkeys)
 	{
-		for (uint32 i = 0; i < n; i++)
-		{
-			read_keys(t, keys, left_out, first + i, values, isnull);
-			hashes[i] = gpucol_group_table_hash(t, set, key_hashes[i], isnull);
-		}
+		hash_rows(t, set, left_out, key_hashes, n, hashes);
 		if (t->items.nitems >= CACHED_GROUPS)
 			fetch_ahead(t, hashes, n);
 		for (uint32 i = 0; i < n; i++)
 		{
-			read_keys(t, keys, left_out, first + i, values, isnull);
-			groups[set * n + i] = gpucol_group_table_find(t, set, hashes[i], values, isnull);
+			uint32		group = !by_value ? GPUCOL_NO_GROUP :
+				group_by_value(t, set, hashes[i], keys, left_out, first + i);
+
+			if (group == GPUCOL_NO_GROUP)
+			{
+				read_keys(t, keys, left_out, first + i, values, isnull);
+				group = gpucol_group_table_find(t, set, hashes[i], values, isnull);
+			}
+			groups[set * n + i] = group;
 		}
 	}
 }
