@@ -64,8 +64,8 @@ typedef struct GpucolSample GpucolSample;
 /* For a fed aggregate that is a sample, in the current context. */
 extern GpucolSample *gpucol_sample_create(const GpucolFed *fed);
 
-/* Are its numbers those of this one, too? */
-extern bool gpucol_sample_serves(const GpucolSample *sample, const GpucolFed *fed);
+/* Are its numbers those of this one, too?  Then it serves that as well. */
+extern bool gpucol_sample_serves(GpucolSample *sample, const GpucolFed *fed);
 
 extern Size gpucol_sample_room(const GpucolSample *sample, uint64 nrows);
 

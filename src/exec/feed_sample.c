@@ -5,8 +5,8 @@
  *
  * What the engine delivers of an argument (integers, mantissas of decimals, floats) is an
  * int64 in the order of its type.  The numbers of all rows are collected with their
- * groups; in the end they are parted by group, and each group's are sorted, by radix where
- * there are many.  Several percentiles of one expression share one sample.
+ * groups; in the end they are parted by group.  Percentiles of a group are sought by their places, or, of
+ * several, found in its order (feed_numbers.c).  Those of one expression share one sample.
  *
  * Texts are numbers, too: as they come, numbers of the different ones (feed_words.c), then their places in
  * the order.
@@ -21,7 +21,6 @@
 #include <math.h>
 
 #include "catalog/pg_type.h"
-#include "miscadmin.h"
 #include "nodes/nodeFuncs.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
@@ -30,19 +29,16 @@
 #include "utils/typcache.h"
 
 #include "exec/feed.h"
+#include "exec/feed_numbers.h"
 #include "exec/feed_words.h"
 #include "exec/item_table.h"
 #include "kernel/float_order.h"
 
-#define ST_SORT sort_numbers
-#define ST_ELEMENT_TYPE int64
-#define ST_COMPARE(a, b) (*(a) < *(b) ? -1 : *(a) > *(b))
-#define ST_SCOPE static
-#define ST_DEFINE
-#include "lib/sort_template.h"
+/* More percentiles of one sample have its groups sorted. */
+#define MOST_SELECTED	4
 
-/* From so many numbers on a radix sort is faster. */
-#define RADIX_NUMBERS	1024
+/* No group. */
+#define NO_GROUP	PG_UINT32_MAX
 
 struct GpucolSample
 {
@@ -56,6 +52,9 @@ struct GpucolSample
 	uint64		n;
 	uint64		room;
 	uint64	   *starts;			/* by group, once finished; then the end */
+	int			nserved;		/* aggregates */
+	int64	   *scratch;		/* for the largest group */
+	uint32		sorted;			/* the group that was sorted last, or NO_GROUP */
 };
 
 GpucolSample *
@@ -66,6 +65,8 @@ gpucol_sample_create(const GpucolFed *fed)
 	SortGroupClause *clause = linitial_node(SortGroupClause, fed->agg->aggorder);
 
 	sample->fed = fed;
+	sample->nserved = 1;
+	sample->sorted = NO_GROUP;
 	gpucol_output_init(&sample->output, exprType(arg), exprTypmod(arg), InvalidOid,
 					   &fed->args[0].value);
 	if (OidIsValid(fed->cast))
@@ -80,13 +81,16 @@ gpucol_sample_create(const GpucolFed *fed)
 }
 
 bool
-gpucol_sample_serves(const GpucolSample *sample, const GpucolFed *fed)
+gpucol_sample_serves(GpucolSample *sample, const GpucolFed *fed)
 {
 	const GpucolFed *own = sample->fed;
 
-	return fed->sample && own->cast == fed->cast && equal(own->agg->args, fed->agg->args) &&
-		equal(own->agg->aggorder, fed->agg->aggorder) &&
-		equal(own->agg->aggfilter, fed->agg->aggfilter);
+	if (!fed->sample || own->cast != fed->cast || !equal(own->agg->args, fed->agg->args) ||
+		!equal(own->agg->aggorder, fed->agg->aggorder) ||
+		!equal(own->agg->aggfilter, fed->agg->aggfilter))
+		return false;
+	sample->nserved++;
+	return true;
 }
 
 /* Room for the numbers of so many rows more. */
@@ -160,52 +164,6 @@ gpucol_sample_rows(GpucolSample *sample, const GpucolFeedRows *rows, const bool 
 	sample->n = n;
 }
 
-/* Sort by eight bits at a time; digits that all numbers share cost nothing. */
-static void
-radix_sort(int64 *values, int64 *scratch, uint64 n)
-{
-	uint64	   *counts = palloc0(8 * 256 * sizeof(uint64));
-	int64	   *from = values;
-	int64	   *to = scratch;
-
-	for (uint64 i = 0; i < n; i++)
-	{
-		uint64		v = (uint64) values[i] ^ (UINT64CONST(1) << 63);
-
-		for (int digit = 0; digit < 8; digit++)
-			counts[digit * 256 + (v >> (8 * digit) & 255)]++;
-	}
-	for (int digit = 0; digit < 8; digit++)
-	{
-		uint64	   *at = counts + digit * 256;
-		uint64		first = ((uint64) from[0] ^ (UINT64CONST(1) << 63)) >> (8 * digit) & 255;
-		uint64		sum = 0;
-		int64	   *swap = from;
-
-		if (at[first] == n)
-			continue;
-		for (int i = 0; i < 256; i++)
-		{
-			uint64		count = at[i];
-
-			at[i] = sum;
-			sum += count;
-		}
-		for (uint64 i = 0; i < n; i++)
-		{
-			uint64		v = (uint64) from[i] ^ (UINT64CONST(1) << 63);
-
-			to[at[v >> (8 * digit) & 255]++] = from[i];
-		}
-		from = to;
-		to = swap;
-		CHECK_FOR_INTERRUPTS();
-	}
-	if (from != values)
-		memcpy(values, from, n * sizeof(int64));
-	pfree(counts);
-}
-
 Size
 gpucol_sample_finish_room(const GpucolSample *sample)
 {
@@ -231,8 +189,8 @@ void
 gpucol_sample_finish(GpucolSample *sample, uint32 ngroups, GpucolMeter *meter)
 {
 	MemoryContext old = MemoryContextSwitchTo(GetMemoryChunkContext(sample));
-	int64	   *scratch = gpucol_grow(NULL, Max(sample->n, 1) * sizeof(int64));
-	int64	   *values = scratch;
+	int64	   *values = gpucol_grow(NULL, Max(sample->n, 1) * sizeof(int64));
+	uint64		largest = 0;
 
 	if (sample->words != NULL)
 	{
@@ -242,31 +200,50 @@ gpucol_sample_finish(GpucolSample *sample, uint32 ngroups, GpucolMeter *meter)
 	sample->starts = gpucol_grow(NULL, ((Size) ngroups + 1) * sizeof(uint64));
 	memset(sample->starts, 0, ((Size) ngroups + 1) * sizeof(uint64));
 	part_by_group(sample, ngroups, values);
-	scratch = sample->values;
-	sample->values = values;
 	for (uint32 g = 0; g < ngroups; g++)
-	{
-		uint64		n = sample->starts[g + 1] - sample->starts[g];
-
-		if (n >= RADIX_NUMBERS)
-			radix_sort(values + sample->starts[g], scratch, n);
-		else if (n > 1)
-			sort_numbers(values + sample->starts[g], n);
-	}
-	if (scratch != NULL)
-		pfree(scratch);
+		largest = Max(largest, sample->starts[g + 1] - sample->starts[g]);
+	if (sample->values != NULL)
+		pfree(sample->values);
 	if (sample->groups != NULL)
 		pfree(sample->groups);
+	sample->values = values;
 	sample->groups = NULL;
+	sample->scratch = gpucol_grow(NULL, Max(largest, 1) * sizeof(int64));
 	MemoryContextSwitchTo(old);
 }
 
-/* The number at a place of a group's order. */
-static int64
-number_at(const GpucolSample *sample, uint32 group, int64 place)
+/* Sort a group. */
+static void
+sort_group(GpucolSample *sample, uint32 group)
 {
-	return sample->descending ? sample->values[sample->starts[group + 1] - 1 - place] :
-		sample->values[sample->starts[group] + place];
+	uint64		start = sample->starts[group];
+
+	if (sample->sorted != group)
+		gpucol_numbers_sort(sample->values + start, sample->scratch, sample->starts[group + 1] - start);
+	sample->sorted = group;
+}
+
+/* The numbers at a place of a group's order and at the one behind it, if there is one. */
+static int64
+number_at(GpucolSample *sample, uint32 group, int64 place, int64 *next)
+{
+	const int64 *values = sample->values + sample->starts[group];
+	int64		n = (int64) (sample->starts[group + 1] - sample->starts[group]);
+	int64		number;
+
+	if (sample->nserved > MOST_SELECTED)
+		sort_group(sample, group);
+	if (sample->sorted == group)
+	{
+		*next = place + 1 == n ? 0 : sample->descending ? values[n - 2 - place] : values[place + 1];
+		return values[sample->descending ? n - 1 - place : place];
+	}
+	if (!sample->descending)
+		return gpucol_numbers_select(values, sample->scratch, n, place, next);
+	if (place + 1 == n)
+		return gpucol_numbers_select(values, sample->scratch, n, 0, next);
+	*next = gpucol_numbers_select(values, sample->scratch, n, n - 2 - place, &number);
+	return number;
 }
 
 /* A number as a datum of the aggregate's argument. */
@@ -310,12 +287,13 @@ continuous(GpucolSample *sample, uint32 group, int64 n, double fraction)
 	int64		first = (int64) floor(fraction * (n - 1));
 	int64		second = (int64) ceil(fraction * (n - 1));
 	double		share = fraction * (n - 1) - first;
-	double		lo = DatumGetFloat8(number_datum(sample, number_at(sample, group, first)));
+	int64		next;
+	double		lo = DatumGetFloat8(number_datum(sample, number_at(sample, group, first, &next)));
 	double		hi;
 
 	if (first == second)
 		return Float8GetDatum(lo);
-	hi = DatumGetFloat8(number_datum(sample, number_at(sample, group, second)));
+	hi = DatumGetFloat8(number_datum(sample, next));
 	return Float8GetDatum(lo + (share * (hi - lo)));
 }
 
@@ -324,8 +302,9 @@ static Datum
 discrete(GpucolSample *sample, uint32 group, int64 n, double fraction)
 {
 	int64		place = (int64) ceil(fraction * n);
+	int64		next;
 
-	return number_datum(sample, number_at(sample, group, Max(place, 1) - 1));
+	return number_datum(sample, number_at(sample, group, Max(place, 1) - 1, &next));
 }
 
 static Datum
@@ -344,12 +323,18 @@ mode(GpucolSample *sample, uint32 group, int64 n)
 	int64		best = 0;
 	int64		best_count = 0;
 	int64		count = 0;
+	int64		before = 0;
 
+	if (gpucol_numbers_mode(sample->values + sample->starts[group], n, sample->descending, &best))
+		return number_datum(sample, best);
+	sort_group(sample, group);
 	for (int64 i = 0; i < n; i++)
 	{
-		int64		number = number_at(sample, group, i);
+		int64		next;
+		int64		number = number_at(sample, group, i, &next);
 
-		count = i > 0 && number == number_at(sample, group, i - 1) ? count + 1 : 1;
+		count = i > 0 && number == before ? count + 1 : 1;
+		before = number;
 		if (count > best_count)
 		{
 			best = number;
@@ -381,6 +366,8 @@ percentiles(GpucolSample *sample, const GpucolFed *fed, uint32 group, int64 n, D
 		if (!isnull[i])
 			check_fraction(DatumGetFloat8(values[i]));
 	}
+	if (count > MOST_SELECTED)
+		sort_group(sample, group);
 	for (int i = 0; i < count; i++)
 	{
 		if (!isnull[i])
