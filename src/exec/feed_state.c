@@ -41,19 +41,34 @@ state_of(const GpucolFeeder *f, const GpucolResultColumn *column, uint32 row, Gp
 }
 
 /* Add a pair, y before x, to the products of a group. */
-static GpucolStatus
+static inline GpucolStatus
 add_pair(GpucolAggState *states, double y, double x)
 {
 	const double pairs[3][2] = {{x, y}, {x, x}, {y, y}};
+	double		n = (double) states->count;
+	double		scale = gpucol_agg_product_scale(n);
 	GpucolStatus status = GPUCOL_OK;
 
-	for (int i = 0; i < 3 && status == GPUCOL_OK; i++)
+	for (int i = 0; i < 3; i++)
 	{
-		status = gpucol_agg_add_product((double) states[i].count, states[i].v.sums, &states[i].w.f,
-										pairs[i][0], pairs[i][1]);
-		states[i].count++;
+		GpucolAggState *state = &states[i];
+		GpucolStatus one = gpucol_agg_add_product(n, scale, state->v.sums, &state->w.f, pairs[i][0], pairs[i][1]);
+
+		state->count++;
+		status = one != GPUCOL_OK ? one : status;
 	}
 	return status;
+}
+
+/* Add an integer to a sum; false beyond int128. */
+static inline bool
+add_integer(GpucolAggState *state, __int128 number)
+{
+	bool		over = __builtin_add_overflow(gpucol_agg_value128(state), number, &number);
+
+	gpucol_agg_put_value128(state, number);
+	state->count++;
+	return !over;
 }
 
 /* Advance a group by one row whose arguments are in these columns; false beyond int128. */
@@ -69,6 +84,8 @@ advance(GpucolFeeder *f, GpucolAggState *state, const GpucolResultColumn *const 
 		state->count++;
 		return true;
 	}
+	if (agg->op == GPUCOL_AGG_SUM && agg->cls != GPUCOL_CLASS_F)
+		return add_integer(state, agg->cls == GPUCOL_CLASS_D ? columns[0]->d[row] : columns[0]->i[row]);
 	if (agg->op == GPUCOL_AGG_PRODUCTS)
 		status = add_pair(state, columns[0]->f[row], columns[1]->f[row]);
 	else if (agg->op == GPUCOL_AGG_SUMSQ && agg->cls == GPUCOL_CLASS_F)
@@ -123,12 +140,49 @@ has_null(const GpucolFeeder *f, const GpucolResultColumn *const *columns, uint32
 	return false;
 }
 
+/* Advance the groups of a batch's rows in one set; false beyond int128. */
+static inline bool
+advance_groups(GpucolFeeder *f, const GpucolResultColumn *const *columns, const uint32 *groups, uint32 nrows,
+			   const bool *pass)
+{
+	int			nstates = states_of(f->fed);
+	bool		distinct = f->fed->distinct;
+	bool		ok = true;
+
+	for (uint32 row = 0; row < nrows && ok; row++)
+	{
+		if ((pass != NULL && !pass[row]) || has_null(f, columns, row) ||
+			(distinct && !gpucol_seen_is_new(f->seen, row)))
+			continue;
+		ok = advance(f, &f->numbers[(Size) groups[row] * nstates], columns, row);
+	}
+	return ok;
+}
+
+/* Is it the plain sum of a column of integers without NULLs? */
+static inline bool
+is_plain_sum(const GpucolFeeder *f, const GpucolResultColumn *column, const bool *pass)
+{
+	return f->fed->state.op == GPUCOL_AGG_SUM && f->fed->state.cls == GPUCOL_CLASS_I && !f->fed->distinct &&
+		column->nulls == NULL && pass == NULL;
+}
+
+/* Its sums of a batch's groups in one set. */
+static bool
+add_integers(GpucolAggState *states, const int64 *values, const uint32 *groups, uint32 nrows)
+{
+	bool		ok = true;
+
+	for (uint32 row = 0; row < nrows; row++)
+		ok &= add_integer(&states[groups[row]], values[row]);
+	return ok;
+}
+
 bool
 gpucol_feed_states_rows(GpucolFeed *feed, GpucolFeeder *f, const GpucolFeedRows *rows, const bool *pass)
 {
 	const GpucolResultColumn *columns[GPUCOL_FED_MOST_ARGS] = {NULL};
 	uint32		nrows = rows->result->nrows;
-	int			nstates = states_of(f->fed);
 	MemoryContext old = MemoryContextSwitchTo(feed->context);
 	bool		ok = true;
 
@@ -144,13 +198,8 @@ gpucol_feed_states_rows(GpucolFeed *feed, GpucolFeeder *f, const GpucolFeedRows 
 
 		if (f->fed->distinct)
 			gpucol_seen_turn(f->seen, groups);
-		for (uint32 row = 0; row < nrows && ok; row++)
-		{
-			if ((pass != NULL && !pass[row]) || has_null(f, columns, row) ||
-				(f->fed->distinct && !gpucol_seen_is_new(f->seen, row)))
-				continue;
-			ok = advance(f, &f->numbers[(Size) groups[row] * nstates], columns, row);
-		}
+		ok = is_plain_sum(f, columns[0], pass) ? add_integers(f->numbers, columns[0]->i, groups, nrows) :
+			advance_groups(f, columns, groups, nrows, pass);
 	}
 	return ok;
 }

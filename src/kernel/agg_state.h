@@ -138,9 +138,19 @@ gpucol_agg_add_deviation(double n, double *sum, double *squares, double x)
 	return GPUCOL_OK;
 }
 
-/* One pair more for the sums of n others and the sum of products of their deviations: float8_regr_accum. */
+/* What products of the deviations of one pair more than n are multiplied by. */
+static inline double
+gpucol_agg_product_scale(double n)
+{
+	return 1.0 / ((n + 1) * n);
+}
+
+/*
+ * One pair more for the sums of n others and the sum of products of their deviations, with their
+ * scale: PostgreSQL's float8_regr_accum.
+ */
 static inline GpucolStatus
-gpucol_agg_add_product(double n, double *sums, double *products, double x, double y)
+gpucol_agg_add_product(double n, double scale, double *sums, double *products, double x, double y)
 {
 	bool		x_is = gpucol_is_infinite(sums[0]) || gpucol_is_infinite(x);
 	bool		y_is = gpucol_is_infinite(sums[1]) || gpucol_is_infinite(y);
@@ -153,7 +163,7 @@ gpucol_agg_add_product(double n, double *sums, double *products, double x, doubl
 			*products = __builtin_nan("");
 		return GPUCOL_OK;
 	}
-	*products += (x * (n + 1) - sums[0]) * (y * (n + 1) - sums[1]) * (1.0 / ((n + 1) * n));
+	*products += (x * (n + 1) - sums[0]) * (y * (n + 1) - sums[1]) * scale;
 	if ((gpucol_is_infinite(sums[0]) && !x_is) || (gpucol_is_infinite(sums[1]) && !y_is) ||
 		(gpucol_is_infinite(*products) && !x_is && !y_is))
 		return GPUCOL_FLOAT_OVERFLOW;

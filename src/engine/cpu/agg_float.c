@@ -164,7 +164,8 @@ gpucol_cpu_squares_add_all(GpucolCpuFloatSquares *state, const double *x, uint32
 static GpucolStatus
 add_products(GpucolCpuFloatProducts *state, double x, double y)
 {
-	GpucolStatus status = gpucol_agg_add_product(state->n, state->sums, &state->products, x, y);
+	GpucolStatus status = gpucol_agg_add_product(state->n, gpucol_agg_product_scale(state->n), state->sums,
+												 &state->products, x, y);
 
 	state->n++;
 	return status;
