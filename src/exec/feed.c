@@ -113,8 +113,9 @@ gpucol_feed_create(const GpucolGroupPlan *plan, PlanState *parent, TupleDesc des
 		}
 		if (!f->fed->counts)
 			gpucol_kept_init(f);
-		else if (f->fed->distinct)
+		if (f->fed->counts ? f->fed->distinct : f->fed->told && plan->sets.sets == NIL)
 			f->seen = gpucol_seen_create(f->fed);
+		f->seeking &= f->seen == NULL;
 	}
 	return feed;
 }
@@ -130,7 +131,7 @@ load_input(const GpucolFeeder *f, const GpucolFeedRows *rows, GpucolFeedInput *i
 {
 	const GpucolResult *result = rows->result;
 	uint32		n = Max(result->nrows, 1);
-	bool		numbers = f->sample != NULL || f->fed->counts;
+	bool		numbers = f->sample != NULL || f->fed->counts || f->seen != NULL;
 
 	input->values = palloc(Max(f->fed->nargs, 1) * sizeof(Datum *));
 	input->isnull = palloc(Max(f->fed->nargs, 1) * sizeof(bool *));
@@ -231,9 +232,59 @@ gpucol_feed_room(const GpucolFeed *feed, uint64 nrows)
 		else if (!f->keeps || f->hashed)
 			room += nrows * sizeof(GpucolFeedState);
 		if (f->keeps)
-			room += gpucol_kept_room(f, nrows);
+			room += gpucol_kept_room(f, nrows) + (f->seen == NULL ? 0 : gpucol_seen_room(f->seen, nrows));
 	}
 	return room;
+}
+
+/* Those of a batch's rows, which `pass`, whose values their groups have not had; how many. */
+static uint32
+find_new(GpucolFeeder *f, const GpucolFeedRows *rows, const bool *pass, uint32 *chosen)
+{
+	uint32		n = 0;
+
+	gpucol_seen_load(f->seen, rows->result, pass);
+	gpucol_seen_turn(f->seen, rows->groups);
+	for (uint32 row = 0; row < rows->result->nrows; row++)
+	{
+		if (pass != NULL && !pass[row])
+			continue;
+		chosen[n] = row;
+		n += gpucol_seen_is_new(f->seen, row);
+	}
+	return n;
+}
+
+/* Keep the rows of a batch whose values are new to their groups, or advance these by them at once. */
+static void
+feed_new(GpucolFeed *feed, GpucolFeeder *f, const GpucolFeedRows *rows, GpucolFeedInput *input)
+{
+	uint32	   *chosen = palloc(Max(rows->result->nrows, 1) * sizeof(uint32));
+	uint32	   *groups = palloc(Max(rows->result->nrows, 1) * sizeof(uint32));
+	GpucolResult result = {.nrows = find_new(f, rows, input->pass, chosen)};
+	GpucolFeedRows some = {.result = &result,.groups = groups,.nsets = 1,.ngroups = rows->ngroups};
+
+	for (uint32 i = 0; i < result.nrows; i++)
+		groups[i] = rows->groups[chosen[i]];
+	for (int i = 0; i < f->fed->nargs; i++)
+	{
+		GpucolResultColumn column = gpucol_result_column_chosen(&rows->result->columns[f->fed->args[i].output],
+																chosen, result.nrows);
+
+		input->values[i] = palloc(Max(result.nrows, 1) * sizeof(Datum));
+		input->isnull[i] = palloc(Max(result.nrows, 1) * sizeof(bool));
+		gpucol_output_datums(&f->outputs[i], &column, result.nrows, input->values[i], input->isnull[i]);
+	}
+	input->pass = NULL;
+	f->kept.offered += rows->result->nrows;
+	if (f->hashed)
+		advance_rows(feed, f, &some, input);
+	else
+		gpucol_kept_rows(feed, f, &some, input);
+	if (!gpucol_kept_in_vain(f))
+		return;
+	gpucol_seen_free(f->seen);
+	f->seen = NULL;
 }
 
 bool
@@ -260,6 +311,8 @@ gpucol_feed_rows(GpucolFeed *feed, const GpucolFeedRows *rows)
 			gpucol_sample_rows(f->sample, rows, inputs[i].pass);
 		else if (f->fed->counts)
 			ok &= gpucol_feed_states_rows(feed, f, rows, inputs[i].pass);
+		else if (f->seen != NULL)
+			feed_new(feed, f, rows, &inputs[i]);
 		else if (f->sample == NULL && f->keeps)
 			gpucol_kept_rows(feed, f, rows, &inputs[i]);
 		else if (f->sample == NULL)

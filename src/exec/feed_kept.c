@@ -274,14 +274,21 @@ is_repeated(GpucolFeeder *f)
 	return false;
 }
 
+bool
+gpucol_kept_in_vain(const GpucolFeeder *f)
+{
+	return !f->hashed && f->kept.offered >= SAMPLE_ROWS && f->kept.n >= f->kept.offered * MOSTLY;
+}
+
 /* Seek no more repeated rows where few are; the functions of a hashed one have been called already. */
 static void
 check_seeking(GpucolFeeder *f, uint64 nrows)
 {
 	GpucolKept	   *kept = &f->kept;
 
-	kept->offered += nrows;
-	if (!f->seeking || f->hashed || kept->offered < SAMPLE_ROWS || kept->n < kept->offered * MOSTLY)
+	if (f->seen == NULL)
+		kept->offered += nrows;
+	if (!f->seeking || !gpucol_kept_in_vain(f))
 		return;
 	f->seeking = false;
 	pfree(kept->seen.hash.slots);

@@ -50,10 +50,13 @@ width_of(const GpucolSeen *seen)
 GpucolSeen *
 gpucol_seen_create(const GpucolFed *fed)
 {
+	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "gpucol values seen",
+												  ALLOCSET_DEFAULT_SIZES);
+	MemoryContext old = MemoryContextSwitchTo(context);
 	GpucolSeen *seen = palloc0(sizeof(GpucolSeen));
 
 	seen->fed = fed;
-	seen->context = CurrentMemoryContext;
+	seen->context = context;
 	seen->words = palloc0(fed->nargs * sizeof(GpucolWords *));
 	seen->values = palloc0(fed->nargs * sizeof(int64 *));
 	seen->nulls = palloc0(fed->nargs * sizeof(uint8 *));
@@ -64,7 +67,14 @@ gpucol_seen_create(const GpucolFed *fed)
 		if (fed->args[i].value.cls == GPUCOL_CLASS_S)
 			seen->words[i] = gpucol_words_create(exprType(arg), exprCollation(arg));
 	}
+	MemoryContextSwitchTo(old);
 	return seen;
+}
+
+void
+gpucol_seen_free(GpucolSeen *seen)
+{
+	MemoryContextDelete(seen->context);
 }
 
 Size

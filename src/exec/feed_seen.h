@@ -15,8 +15,9 @@
 
 typedef struct GpucolSeen GpucolSeen;
 
-/* None yet, of a fed aggregate with DISTINCT, in the current context, which is theirs. */
+/* None yet, of a fed aggregate with DISTINCT, below the current context. */
 extern GpucolSeen *gpucol_seen_create(const GpucolFed *fed);
+extern void gpucol_seen_free(GpucolSeen *seen);
 
 /* Bytes that so many rows may take, but for texts. */
 extern Size gpucol_seen_room(const GpucolSeen *seen, uint64 nrows);

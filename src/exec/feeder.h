@@ -69,7 +69,7 @@ typedef struct GpucolFeeder
 
 	GpucolFeedState *states;			/* by group, unless it keeps */
 	GpucolAggState *numbers;	/* instead, where fed->counts: one or three each */
-	GpucolSeen *seen;			/* then, where fed->distinct: what groups have had */
+	GpucolSeen *seen;			/* where fed->distinct, or rows are kept and `told`: what groups have had */
 	uint32		nstates;
 	uint32		room;
 	GpucolKept	kept;
@@ -129,6 +129,9 @@ extern void gpucol_kept_init(GpucolFeeder *f);
 /* Bytes that so many rows more may take beside what their values point to; that finishing takes. */
 extern Size gpucol_kept_room(const GpucolFeeder *f, uint64 nrows);
 extern Size gpucol_kept_finish_room(const GpucolFeeder *f);
+
+/* Does the feeder keep too few of its rows less than it is offered to tell repeated ones apart? */
+extern bool gpucol_kept_in_vain(const GpucolFeeder *f);
 
 /* Keep a batch's rows. */
 extern void gpucol_kept_rows(GpucolFeed *feed, GpucolFeeder *f, const GpucolFeedRows *rows,

@@ -52,36 +52,6 @@ gpucol_group_rows_load(GpucolGroupRows *rows, const GpucolResult *batch,
 	rows->first = rows->nrows = 0;
 }
 
-/* The rows of a column that are listed, in the current context. */
-static GpucolResultColumn
-chosen_rows(const GpucolResultColumn *column, const uint32 *rows, uint32 n)
-{
-	GpucolResultColumn chosen = {.cls = column->cls};
-	bool		wide = column->cls == GPUCOL_CLASS_D || column->cls == GPUCOL_CLASS_S;
-	uint8	   *nulls = column->nulls != NULL ? palloc(n) : NULL;
-	void	   *values = gpucol_result_room(n * (wide ? sizeof(__int128) : sizeof(int64)));
-
-	for (uint32 i = 0; i < n; i++)
-	{
-		if (nulls != NULL)
-			nulls[i] = column->nulls[rows[i]];
-		if (column->cls == GPUCOL_CLASS_D)
-			((__int128 *) values)[i] = column->d[rows[i]];
-		else if (column->cls == GPUCOL_CLASS_S)
-			((GpucolBytes *) values)[i] = column->s[rows[i]];
-		else if (column->cls == GPUCOL_CLASS_F)
-			((double *) values)[i] = column->f[rows[i]];
-		else
-			((int64 *) values)[i] = column->i[rows[i]];
-	}
-	chosen.nulls = nulls;
-	chosen.i = values;
-	chosen.d = values;
-	chosen.f = values;
-	chosen.s = values;
-	return chosen;
-}
-
 /* The groups that are listed become the batch. */
 static void
 choose(GpucolGroupRows *rows, const uint32 *chosen, uint32 n)
@@ -91,7 +61,7 @@ choose(GpucolGroupRows *rows, const uint32 *chosen, uint32 n)
 	GpucolAggState *states = palloc(Max((Size) n * rows->nstates, 1) * sizeof(GpucolAggState));
 
 	for (int i = 0; i < rows->nkeys; i++)
-		columns[i] = chosen_rows(&batch->columns[i], chosen, n);
+		columns[i] = gpucol_result_column_chosen(&batch->columns[i], chosen, n);
 	for (uint32 i = 0; i < n; i++)
 		memcpy(states + (Size) i * rows->nstates, batch->states + (Size) chosen[i] * rows->nstates,
 			   rows->nstates * sizeof(GpucolAggState));

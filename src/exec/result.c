@@ -24,6 +24,35 @@ gpucol_output_init(GpucolOutput *output, Oid type, int32 typmod, Oid collation,
 }
 
 GpucolResultColumn
+gpucol_result_column_chosen(const GpucolResultColumn *column, const uint32 *rows, uint32 n)
+{
+	GpucolResultColumn chosen = {.cls = column->cls};
+	bool		wide = column->cls == GPUCOL_CLASS_D || column->cls == GPUCOL_CLASS_S;
+	uint8	   *nulls = column->nulls != NULL ? palloc(n) : NULL;
+	void	   *values = gpucol_result_room(n * (wide ? sizeof(__int128) : sizeof(int64)));
+
+	for (uint32 i = 0; i < n; i++)
+	{
+		if (nulls != NULL)
+			nulls[i] = column->nulls[rows[i]];
+		if (column->cls == GPUCOL_CLASS_D)
+			((__int128 *) values)[i] = column->d[rows[i]];
+		else if (column->cls == GPUCOL_CLASS_S)
+			((GpucolBytes *) values)[i] = column->s[rows[i]];
+		else if (column->cls == GPUCOL_CLASS_F)
+			((double *) values)[i] = column->f[rows[i]];
+		else
+			((int64 *) values)[i] = column->i[rows[i]];
+	}
+	chosen.nulls = nulls;
+	chosen.i = values;
+	chosen.d = values;
+	chosen.f = values;
+	chosen.s = values;
+	return chosen;
+}
+
+GpucolResultColumn
 gpucol_result_column_from(const GpucolResultColumn *column, uint32 row)
 {
 	GpucolResultColumn rest = *column;

@@ -36,6 +36,9 @@ gpucol_result_room(Size size)
 /* A column of a result from a row on. */
 extern GpucolResultColumn gpucol_result_column_from(const GpucolResultColumn *column, uint32 row);
 
+/* The rows of a column that are listed, in the current context. */
+extern GpucolResultColumn gpucol_result_column_chosen(const GpucolResultColumn *column, const uint32 *rows, uint32 n);
+
 /*
  * Convert `nrows` values.  By-reference datums are allocated in the current
  * context.

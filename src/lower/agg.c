@@ -27,6 +27,7 @@
 #include "catalog/pg_aggregate.h"
 #include "catalog/pg_type.h"
 #include "nodes/nodeFuncs.h"
+#include "optimizer/optimizer.h"
 #include "utils/builtins.h"
 #include "utils/fmgroids.h"
 #include "utils/lsyscache.h"
@@ -408,16 +409,33 @@ gpucol_lower_fed_distinct(const GpucolFedArg *arg)
 		(value->digits <= GPUCOL_INT64_DIGITS && !gpucol_value_scale_varies(value));
 }
 
-/* Is its one argument such, and DISTINCT by its type's equality?  The sum of floats depends on their order. */
+/* Are all arguments such, and told apart by their types' equality? */
+static bool
+is_told(const GpucolFed *fed)
+{
+	ListCell   *lc;
+
+	if (fed->agg->aggdistinct == NIL || list_length(fed->agg->aggdistinct) != fed->nargs ||
+		fed->nargs > GPUCOL_FED_MOST_ARGS)
+		return false;
+	foreach(lc, fed->agg->aggdistinct)
+	{
+		SortGroupClause *clause = lfirst_node(SortGroupClause, lc);
+		TargetEntry *tle = get_sortgroupclause_tle(clause, fed->agg->args);
+
+		if (clause->eqop != lookup_type_cache(exprType((Node *) tle->expr), TYPECACHE_EQ_OPR)->eq_opr ||
+			!gpucol_lower_fed_distinct(&fed->args[tle->resno - 1]))
+			return false;
+	}
+	return true;
+}
+
+/* Is it the one argument of a state?  The sum of floats depends on their order. */
 static bool
 is_distinct_number(const GpucolFed *fed, const AggFunction *f)
 {
-	const GpucolFedArg *arg = &fed->args[0];
-	SortGroupClause *clause = linitial_node(SortGroupClause, fed->agg->aggdistinct);
-
-	return fed->nargs == 1 && list_length(fed->agg->aggdistinct) == 1 &&
-		clause->eqop == lookup_type_cache(exprType((Node *) arg->expr), TYPECACHE_EQ_OPR)->eq_opr &&
-		gpucol_lower_fed_distinct(arg) && (arg->value.cls != GPUCOL_CLASS_F || f->op == GPUCOL_AGG_COUNT);
+	return fed->nargs == 1 && is_told(fed) &&
+		(fed->args[0].value.cls != GPUCOL_CLASS_F || f->op == GPUCOL_AGG_COUNT);
 }
 
 bool
@@ -426,6 +444,7 @@ gpucol_lower_fed_state(GpucolFed *fed, GpucolFinal *final)
 	const AggFunction *f = find_aggregate(fed->agg->aggfnoid);
 	bool		distinct = fed->agg->aggdistinct != NIL;
 
+	fed->told = is_told(fed) && (fed->filter.expr == NULL || fed->filter.output >= 0);
 	if (gpucol_lower_fed_regression(fed, final))
 		return true;
 	if (f == NULL || (fed->agg->aggorder != NIL && !distinct) || fed->nargs > 1 ||

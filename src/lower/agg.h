@@ -90,6 +90,7 @@ typedef struct GpucolFed
 	bool		counts;			/* states such as engines keep, of outputs: exec/feed_state.c */
 	bool		distinct;		/* then: of different values, each of which 64 bits tell apart */
 	bool		whole;			/* then: the arguments are the fields of a row, which is no NULL */
+	bool		told;			/* not counts: DISTINCT of values, each of which 64 bits tell apart */
 	GpucolAgg	state;			/* its operation and class; of PRODUCTS there are three: y with x,
 								 * x and y with themselves */
 	Oid			cast;			/* function from the output's type to the aggregate's, or
