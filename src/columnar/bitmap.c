@@ -8,7 +8,8 @@
  * for 256 row numbers, which may belong to several segments.
  *
  * The block at hand is turned into the list of its visible rows, by heap's rules
- * for delta blocks and by the scan's view for virtual ones.  BRIN names pages of segments
+ * for delta blocks and by the scan's view for virtual ones.  The first few segment rows are fetched as an index
+ * scan fetches them, without a view (fetch.c).  BRIN names pages of segments
  * too, which stand for rows of theirs (block_ranges.h); the planner sees to it that
  * no bitmap has rows both by their TIDs and by their pages.
  *
@@ -33,6 +34,7 @@
 #include "columnar/am.h"
 #include "columnar/bitmap.h"
 #include "columnar/block_ranges.h"
+#include "columnar/fetch.h"
 #include "columnar/item.h"
 #include "columnar/rownum.h"
 #include "columnar/scan.h"
@@ -181,6 +183,7 @@ enter_virtual_block(GpucolScan *scan, const BitmapBlock *block)
 {
 	int			n = block->ntuples >= 0 ? block->ntuples : GPUCOL_BLOCK_TIDS;
 
+	gpucol_scan_prepare(scan);
 	for (int i = 0; i < n; i++)
 	{
 		OffsetNumber offset = block->ntuples >= 0 ? block->offsets[i] : i + 1;
@@ -206,6 +209,51 @@ store_row(GpucolScan *scan, OffsetNumber offset, TupleTableSlot *slot)
 							  scan->base.rs_snapshot);
 }
 
+/* Are the rows of a virtual block to be fetched by probes? */
+static bool
+is_probed(GpucolScan *scan, const BitmapBlock *block)
+{
+	Relation	rel = scan->base.rs_rd;
+	MemoryContext old;
+
+	if (scan->view != NULL || block->ntuples < 0 || !IsMVCCSnapshot(scan->base.rs_snapshot))
+		return false;
+	scan->bitmap_found += block->ntuples;
+	if (scan->bitmap_found <= GPUCOL_PROBED_FETCHES)
+		return true;
+	if (scan->bitmap_probes == 0)
+	{
+		old = MemoryContextSwitchTo(scan->context);
+		scan->bitmap_probes = gpucol_view_peek_kept(rel, scan->base.rs_snapshot) != NULL ?
+			GPUCOL_PROBED_FETCHES : gpucol_fetch_count_probes(rel);
+		MemoryContextSwitchTo(old);
+	}
+	return scan->bitmap_found <= scan->bitmap_probes;
+}
+
+/* Note the rows of a virtual block, to be looked for one by one. */
+static void
+enter_probed_block(GpucolScan *scan, const BitmapBlock *block)
+{
+	scan->bitmap_probed = true;
+	scan->bitmap_nrows = block->ntuples;
+	memcpy(scan->bitmap_rows, block->offsets, block->ntuples * sizeof(OffsetNumber));
+}
+
+/* Next visible row of such a block; false at its end. */
+static bool
+next_probed_row(GpucolScan *scan, TupleTableSlot *slot)
+{
+	while (scan->bitmap_next < scan->bitmap_nrows)
+	{
+		uint64		row = block_row(scan->bitmap_block, scan->bitmap_rows[scan->bitmap_next++]);
+
+		if (gpucol_fetch_row(scan->base.rs_rd, row, scan->base.rs_snapshot, slot))
+			return true;
+	}
+	return false;
+}
+
 /* ------------------------------------------------------------------------
  * Pages of segments
  * ------------------------------------------------------------------------
@@ -216,9 +264,11 @@ static bool
 enter_page(GpucolScan *scan, BlockNumber block)
 {
 	uint32		ordinal;
-	int64		number = gpucol_block_find(scan->view, block, scan->unit, &ordinal);
+	int64		number;
 	const GpucolSegmentEntry *entry;
 
+	gpucol_scan_prepare(scan);
+	number = gpucol_block_find(scan->view, block, scan->unit, &ordinal);
 	if (number < 0)
 		return false;
 	gpucol_scan_enter_segment(scan, number);
@@ -256,12 +306,17 @@ next_page_row(GpucolScan *scan, TupleTableSlot *slot)
 static bool
 enter_block(GpucolScan *scan, const BitmapBlock *block)
 {
-	gpucol_scan_prepare(scan);
 	scan->bitmap_block = block->block;
 	scan->bitmap_next = scan->bitmap_nrows = 0;
 	scan->bitmap_row = scan->bitmap_end = 0;
+	scan->bitmap_probed = false;
 	if (block->block >= GPUCOL_FIRST_VIRTUAL_BLOCK)
-		enter_virtual_block(scan, block);
+	{
+		if (is_probed(scan, block))
+			enter_probed_block(scan, block);
+		else
+			enter_virtual_block(scan, block);
+	}
 	else if (block->ntuples >= 0 || !enter_page(scan, block->block))
 		enter_delta_block(scan, block);
 	return scan->bitmap_nrows > 0 || scan->bitmap_row < scan->bitmap_end;
@@ -273,6 +328,8 @@ next_row(GpucolScan *scan, TupleTableSlot *slot)
 {
 	OffsetNumber offset;
 
+	if (scan->bitmap_probed)
+		return next_probed_row(scan, slot);	/* which counts them */
 	if (scan->bitmap_row < scan->bitmap_end)
 	{
 		if (!next_page_row(scan, slot))

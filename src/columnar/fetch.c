@@ -40,9 +40,7 @@
 #include "columnar/writer.h"
 #include "compat.h"
 
-/* Segment rows that an index scan fetches by probes before it looks for a view that is kept, */
-#define PROBED_FETCHES	4
-/* and before it reads one: so many as the directory has pages, but not more than these. */
+/* Segment rows that a scan fetches by probes before it reads a view, at most. */
 #define MOST_PROBES		256
 
 /* Segments whose deletions an index scan keeps. */
@@ -735,28 +733,33 @@ fetch_by_view(GpucolIndexFetch *fetch, uint64 row_number, Snapshot snapshot,
 	return true;
 }
 
+int
+gpucol_fetch_count_probes(Relation rel)
+{
+	GpucolDirectory dir;
+	int			n = GPUCOL_PROBED_FETCHES;
+
+	if (gpucol_directory_open(&dir, rel, AccessShareLock))
+	{
+		n = (int) Max(n, Min(RelationGetNumberOfBlocks(dir.toast), MOST_PROBES));
+		gpucol_directory_close(&dir);
+	}
+	return n;
+}
+
 /*
  * After some probes: take the view that the session has kept, or decide how many probes come
- * before the directory is read.  A key that is updated and packed again and again has
- * many entries, and then the directory changes all the time.
+ * before the directory is read.
  */
 static void
 decide_probes(GpucolIndexFetch *fetch, Snapshot snapshot)
 {
 	Relation	rel = fetch->heap.xs_base.rel;
 	GpucolView *view = gpucol_view_peek_kept(rel, snapshot);
-	GpucolDirectory dir;
 
-	fetch->nprobes = PROBED_FETCHES;
 	if (view != NULL)
-	{
 		keep_view(fetch, view, snapshot);
-		return;
-	}
-	if (!gpucol_directory_open(&dir, rel, AccessShareLock))
-		return;
-	fetch->nprobes = (int) Max(PROBED_FETCHES, Min(RelationGetNumberOfBlocks(dir.toast), MOST_PROBES));
-	gpucol_directory_close(&dir);
+	fetch->nprobes = view != NULL ? GPUCOL_PROBED_FETCHES : gpucol_fetch_count_probes(rel);
 }
 
 /* Is a row to be fetched by a probe? */
@@ -765,7 +768,7 @@ is_probed(GpucolIndexFetch *fetch, Snapshot snapshot)
 {
 	MemoryContext old;
 
-	if (!IsMVCCSnapshot(snapshot) || fetch->nfetched < PROBED_FETCHES)
+	if (!IsMVCCSnapshot(snapshot) || fetch->nfetched < GPUCOL_PROBED_FETCHES)
 		return true;
 	if (fetch->context == NULL)
 		fetch->context = AllocSetContextCreate(GetMemoryChunkContext(fetch),

@@ -49,6 +49,15 @@ extern bool gpucol_fetch_is_last_seen(Relation table, uint64 row_number);
 extern void gpucol_fetch_note_buried(Relation table, uint64 row_number,
 									 CommandId cid);
 
+/* Segment rows that a scan fetches by probes before it looks for a view that the session has kept, */
+#define GPUCOL_PROBED_FETCHES	4
+
+/*
+ * and before it reads one of its own: as many as the directory has pages, but not more than some.  A key that is updated
+ * and packed again and again has many entries, and then the directory changes all the time.
+ */
+extern int	gpucol_fetch_count_probes(Relation rel);
+
 /* The routine's callbacks, as documented in access/tableam.h. */
 extern IndexFetchTableData *gpucol_index_fetch_begin(Relation rel);
 extern void gpucol_index_fetch_reset(IndexFetchTableData *data);

@@ -86,6 +86,9 @@ typedef struct GpucolScan
 	Buffer		bitmap_buffer;	/* of a delta block; kept until the next one */
 	HeapTupleData bitmap_tuple;
 	bool		bitmap_recheck;
+	bool		bitmap_probed;	/* the rows are still to be looked for, one by one */
+	uint64		bitmap_found;	/* segment rows of all exact blocks */
+	uint64		bitmap_probes;	/* of these by probes; 0 = not decided */
 	int			bitmap_next;
 	int			bitmap_nrows;
 	OffsetNumber bitmap_rows[MaxHeapTuplesPerPage];

@@ -27,6 +27,9 @@
 #include "planner/planner.h"
 #include "plan/reason.h"
 
+/* Rows that an index finds sooner than an engine can begin to look for them. */
+#define FEW_ROWS	16
+
 static const CustomPathMethods path_methods = {
 	.CustomName = "GpucolScan",
 	.PlanCustomPath = gpucol_path_scan_plan,
@@ -117,8 +120,59 @@ index_is_sooner(const RelOptInfo *rel)
 	return false;
 }
 
+/* Is a condition that an index answers an equality with a value, or with one of some? */
+static bool
+is_equality(const IndexClause *clause)
+{
+	return clause->rinfo->mergeopfamilies != NIL ||
+		(IsA(clause->rinfo->clause, ScalarArrayOpExpr) &&
+		 ((const ScalarArrayOpExpr *) clause->rinfo->clause)->useOr);
+}
+
+/* Does a unique index find few rows, by all of its keys? */
+static bool
+finds_few(const Path *path)
+{
+	const IndexPath *scan = (const IndexPath *) path;
+	Bitmapset  *equal = NULL;
+	ListCell   *lc;
+	bool		all;
+
+	if (IsA(path, BitmapHeapPath))
+		scan = (const IndexPath *) ((const BitmapHeapPath *) path)->bitmapqual;
+	if (!IsA(scan, IndexPath) || path->param_info != NULL || path->rows > FEW_ROWS || !scan->indexinfo->unique)
+		return false;
+	foreach(lc, scan->indexclauses)
+	{
+		const IndexClause *clause = lfirst_node(IndexClause, lc);
+
+		if (is_equality(clause))
+			equal = bms_add_member(equal, clause->indexcol);
+	}
+	all = bms_num_members(equal) == scan->indexinfo->nkeycolumns;
+	bms_free(equal);
+	return all;
+}
+
+/* Does a unique index find the rows of a table, which are few? */
+static bool
+are_few_by_key(const RelOptInfo *rel)
+{
+	ListCell   *lc;
+
+	foreach(lc, rel->pathlist)
+	{
+		if (finds_few(lfirst(lc)))
+			return true;
+	}
+	return false;
+}
+
 /*
  * Why a table's rows are left to an index that finds them sooner than a sequential scan; or NULL.
+ *
+ * A few rows by their key are found before an engine has begun, whatever costs say of pages that come at random; and
+ * the plan may be kept while others change the table all the time.
  *
  * Who is SERIALIZABLE and writes locks the rows and pages that an index reads, but all of a table that
  * an engine reads, and others that write to this would fail.  Who turns sequential scans off wants the
@@ -129,7 +183,11 @@ gpucol_path_scan_left_to_index(const RelOptInfo *rel)
 {
 	bool		serializable = IsolationIsSerializable() && !XactReadOnly;
 
-	if (gpucol_pushdown == GPUCOL_PUSHDOWN_REQUIRE || (enable_seqscan && !serializable) ||
+	if (gpucol_pushdown == GPUCOL_PUSHDOWN_REQUIRE)
+		return NULL;
+	if (are_few_by_key(rel))
+		return "a unique index finds few rows";
+	if ((enable_seqscan && !serializable) ||
 		!index_is_sooner(rel))
 		return NULL;
 	return enable_seqscan ? "SERIALIZABLE: an index finds the rows, and locks these alone" :

@@ -119,5 +119,39 @@ EXPLAIN (COSTS OFF) UPDATE accounts SET balance = 1 WHERE id = 7;
 COMMIT;
 RESET enable_bitmapscan;
 
+-- a few rows by a key: an index finds them, however small the table; not a part of a key, nor a range
+CREATE TABLE keyed (id int, part int, balance bigint, PRIMARY KEY (id, part)) USING gpucol;
+INSERT INTO keyed SELECT i, i % 3, 1000 FROM generate_series(1, 5000) i;
+CREATE UNIQUE INDEX keyed_id ON keyed (id) WHERE part = 1;
+ANALYZE keyed;
+CREATE FUNCTION keyed_nodes(query text, OUT nodes text) LANGUAGE plpgsql AS $$
+DECLARE
+	line text;
+BEGIN
+	nodes := '';
+	FOR line IN EXECUTE 'EXPLAIN (COSTS OFF) ' || query LOOP
+		nodes := concat_ws(', ', nullif(nodes, ''), substring(line FROM '(Index Scan using \w+|Bitmap Heap Scan|Gpucol\w+|Seq Scan)'));
+	END LOOP;
+END $$;
+SET enable_bitmapscan = off;
+SELECT q, keyed_nodes(q) FROM (VALUES
+	('UPDATE keyed SET balance = 1 WHERE id = 7 AND part = 1'),
+	('UPDATE keyed SET balance = 1 WHERE id IN (7, 9, 11) AND part = 2'),
+	('SELECT * FROM keyed WHERE id IN (7, 9, 11) AND part = 2 FOR UPDATE'),
+	('SELECT sum(balance) FROM keyed WHERE id IN (7, 9, 11) AND part = 2'),
+	('SELECT * FROM keyed WHERE id = 7 AND part = 1 ORDER BY balance LIMIT 3'),
+	('MERGE INTO keyed k USING (VALUES (7)) v (id) ON k.id = v.id AND k.part = 1 WHEN MATCHED THEN UPDATE SET balance = 2'),
+	('SELECT * FROM keyed WHERE id IN (7, 9, 11)'),
+	('SELECT * FROM keyed WHERE id > 4990 AND part = 2'),
+	('SELECT * FROM keyed WHERE id = ALL (ARRAY[7, 7]) AND part = 2')) v(q);
+PREPARE keyed_rows (int, int, int) AS UPDATE keyed SET balance = $3 WHERE id IN ($1, $2) AND part = 1;
+SET plan_cache_mode = force_generic_plan;
+EXPLAIN (COSTS OFF) EXECUTE keyed_rows (7, 9, 1);
+RESET plan_cache_mode;
+SET gpucol.pushdown = require;
+SELECT keyed_nodes('SELECT sum(balance) FROM keyed WHERE id IN (7, 9, 11) AND part = 2');
+RESET gpucol.pushdown;
+RESET enable_bitmapscan;
+
 SET client_min_messages = error;
 DROP SCHEMA plan_costs CASCADE;

@@ -65,6 +65,41 @@ SELECT count(*) FROM sb WHERE a = 6;
 ROLLBACK;
 SELECT * FROM sb_compare('a = 5');
 
+-- few rows beside many deletions, which are not read for them; rows of several versions, and a cursor's
+CREATE TABLE sb_few (id int PRIMARY KEY, v int) USING gpucol WITH (autovacuum_enabled = off);
+INSERT INTO sb_few SELECT i, 0 FROM generate_series(1, 20000) i;
+DELETE FROM sb_few WHERE id % 2 = 0;
+UPDATE sb_few SET v = 1 WHERE id < 100;
+CREATE FUNCTION sb_pages(query text) RETURNS bigint LANGUAGE plpgsql AS $$
+DECLARE
+	plan json;
+BEGIN
+	EXECUTE 'EXPLAIN (ANALYZE, BUFFERS, TIMING OFF, SUMMARY OFF, FORMAT JSON) ' || query INTO plan;
+	RETURN (plan->0->'Plan'->>'Shared Hit Blocks')::bigint + (plan->0->'Plan'->>'Shared Read Blocks')::bigint;
+END $$;
+EXPLAIN (COSTS OFF) SELECT * FROM sb_few WHERE id IN (1, 2, 7001, 7002);
+SELECT sb_pages('SELECT * FROM sb_few WHERE id IN (1, 2, 7001, 7002)') < 60 AS few_pages;
+SELECT * FROM sb_few WHERE id IN (1, 2, 7001, 7002) ORDER BY id;
+BEGIN;
+DECLARE d CURSOR FOR SELECT * FROM sb_few WHERE id IN (1, 99, 101, 7001, 7003, 7002);
+FETCH 1 FROM d;
+UPDATE sb_few SET v = 2 WHERE id IN (1, 7001);
+DELETE FROM sb_few WHERE id = 7003;
+INSERT INTO sb_few SELECT i, 3 FROM generate_series(30001, 36000) i;
+SELECT count(*) FROM (SELECT * FROM sb_few WHERE id IN (1, 7001, 7003, 30001, 36000, 36001)) s;
+SELECT * FROM sb_few WHERE id IN (1, 7001, 7003, 30001, 36000, 36001) ORDER BY id;
+FETCH ALL FROM d;
+SAVEPOINT s;
+UPDATE sb_few SET v = 4 WHERE id IN (1, 99, 101, 7001, 30001) RETURNING *;
+ROLLBACK TO s;
+SELECT * FROM sb_few WHERE id IN (1, 99, 101, 7001, 30001) ORDER BY id FOR UPDATE;
+ROLLBACK;
+SELECT gpucol.merge('sb_few') >= 0 AS merged;
+SELECT * FROM sb_few WHERE id IN (1, 3, 99, 101, 7001) ORDER BY id;
+SELECT a.id, (SELECT sum(b.v + b.id) FROM sb_few b WHERE b.id IN (a.id, a.id + 2, a.id + 1000)) FROM sb_few a WHERE a.id < 40 ORDER BY 1;
+DROP TABLE sb_few;
+DROP FUNCTION sb_pages;
+
 -- parallel
 SET parallel_setup_cost = 0;
 SET parallel_tuple_cost = 0;
