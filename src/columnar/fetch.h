@@ -53,8 +53,8 @@ extern void gpucol_fetch_note_buried(Relation table, uint64 row_number,
 #define GPUCOL_PROBED_FETCHES	4
 
 /*
- * and before it reads one of its own: as many as the directory has pages, but not more than some.  A key that is updated
- * and packed again and again has many entries, and then the directory changes all the time.
+ * and before it reads one of its own: as many as the directory has pages, but not more than some.  A key that is
+ * updated and packed again and again has many entries, and then the directory changes all the time.
  */
 extern int	gpucol_fetch_count_probes(Relation rel);
 
