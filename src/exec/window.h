@@ -112,10 +112,11 @@ extern void gpucol_window_few_start(GpucolWindowState *state);
 extern bool gpucol_window_few_drop(GpucolWindowState *state);
 
 /*
- * window_screen.c: a screen by the last rows, of these numbers, of the partitions of which as many rows are kept as
- * matter (NULL where there can be none; do peers of a row matter?); which of n rows of columns get through; does it
- * pay?
+ * window_screen.c: a screen before there are rows, or one by the rows that are kept, of which these numbers are the
+ * last ones of the partitions that have as many as matter (NULL where there can be none; do peers of a row matter?);
+ * which of n rows of columns are to be added; does it pay?
  */
+extern GpucolWindowScreen *gpucol_window_screen_begin(GpucolWindowState *state, bool peers);
 extern GpucolWindowScreen *gpucol_window_screen_make(GpucolWindowState *state, const uint32 *last, uint32 n,
 													 bool peers);
 extern uint32 gpucol_window_screen_pass(GpucolWindowScreen *screen, Datum *const *values, bool *const *isnull,

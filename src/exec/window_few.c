@@ -7,8 +7,8 @@
  * Whenever there are twice as many rows as were left the last time, and enough for the
  * effort, they are sorted, and those behind the first n of their partition are dropped;
  * so memory is what the result needs, not what the input has.  Peers of a row that is
- * kept are kept: their number decides ranks and frames.  Later rows are held against the
- * last ones that were left (window_screen.c).
+ * kept are kept: their number decides ranks and frames.  Rows that come are held against the
+ * last ones that are kept, and may take their places (window_screen.c).
  *
  *-------------------------------------------------------------------------
  */
@@ -26,6 +26,18 @@
 
 /* More rows of a partition than this are no few. */
 #define MOST_LIMIT	100000
+
+/* Do peers of a row matter?  Not if all functions are row numbers. */
+static bool
+peers_matter(const GpucolWindowState *state)
+{
+	for (int i = 0; i < state->nfunctions; i++)
+	{
+		if (state->functions[i].kind != GPUCOL_WINDOW_ROW_NUMBER)
+			return true;
+	}
+	return false;
+}
 
 void
 gpucol_window_few_start(GpucolWindowState *state)
@@ -56,20 +68,10 @@ gpucol_window_few_start(GpucolWindowState *state)
 		few->limit = 0;
 	else if (few->strict && few->limit > 0)
 		few->limit--;
-	if (few->limit <= MOST_LIMIT)
-		few->next = LEAST_ROWS;
-}
-
-/* Are all functions row numbers, to which peers do not matter? */
-static bool
-peers_matter(const GpucolWindowState *state)
-{
-	for (int i = 0; i < state->nfunctions; i++)
-	{
-		if (state->functions[i].kind != GPUCOL_WINDOW_ROW_NUMBER)
-			return true;
-	}
-	return false;
+	if (few->limit > MOST_LIMIT)
+		return;
+	few->next = LEAST_ROWS;
+	few->screen = gpucol_window_screen_begin(state, peers_matter(state));
 }
 
 /*

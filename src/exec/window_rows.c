@@ -54,7 +54,9 @@ gpucol_window_rows_open(GpucolWindowRows *rows, MemoryContext parent)
 	gpucol_meter_open(&rows->meter, rows->context, rows->meter.budget);
 	rows->nrows = 0;
 	rows->taken = 0;
-	rows->left = 0;
+	rows->left = rows->replaced = 0;
+	for (int i = 0; i < rows->ninputs; i++)
+		rows->inputs[i].nulls = false;
 	allocate(rows, FIRST_ROWS);
 }
 
@@ -152,6 +154,7 @@ put_value(GpucolWindowRows *rows, GpucolWindowInput *input, uint32 at, TupleTabl
 		value = gpucol_window_rows_copy(rows, input->typlen, value);
 	input->values[at] = isnull ? (Datum) 0 : value;
 	input->isnull[at] = isnull;
+	input->nulls |= isnull;
 }
 
 bool
@@ -176,6 +179,7 @@ put_column(GpucolWindowRows *rows, GpucolWindowInput *input, const Datum *values
 	Datum	   *to = input->values + rows->nrows;
 
 	memcpy(input->isnull + rows->nrows, isnull, n * sizeof(bool));
+	input->nulls = input->nulls || memchr(isnull, true, n) != NULL;
 	for (uint32 i = 0; i < n; i++)
 		to[i] = isnull[i] ? (Datum) 0 : values[i];
 	if (input->typbyval)
@@ -184,6 +188,66 @@ put_column(GpucolWindowRows *rows, GpucolWindowInput *input, const Datum *values
 	{
 		if (!isnull[i])
 			to[i] = gpucol_window_rows_copy(rows, input->typlen, values[i]);
+	}
+}
+
+/* Copy a value by reference, over the one that it replaces if it has no more bytes. */
+static Datum
+replace_value(GpucolWindowRows *rows, int16 typlen, Datum old, Datum value)
+{
+	Size		bytes;
+
+	if (typlen == -1 && VARATT_IS_EXTERNAL_EXPANDED(DatumGetPointer(value)))
+		return gpucol_window_rows_copy(rows, typlen, value);
+	bytes = typlen == -1 ? VARSIZE_ANY(DatumGetPointer(value)) : (Size) typlen;
+	if (old != (Datum) 0 && bytes <= (typlen == -1 ? VARSIZE_ANY(DatumGetPointer(old)) : (Size) typlen))
+	{
+		memcpy(DatumGetPointer(old), DatumGetPointer(value), bytes);
+		return old;
+	}
+	rows->replaced += bytes;
+	return gpucol_window_rows_copy(rows, typlen, value);
+}
+
+void
+gpucol_window_rows_prefetch(const GpucolWindowRows *rows, uint32 row)
+{
+	for (int k = 0; k < rows->ninputs; k++)
+	{
+		__builtin_prefetch(&rows->inputs[k].values[row], 1);
+		if (rows->inputs[k].nulls)
+			__builtin_prefetch(&rows->inputs[k].isnull[row], 1);
+	}
+}
+
+void
+gpucol_window_rows_prefetch_values(const GpucolWindowRows *rows, uint32 row)
+{
+	for (int k = 0; k < rows->ninputs; k++)
+	{
+		if (!rows->inputs[k].typbyval)
+			__builtin_prefetch(DatumGetPointer(rows->inputs[k].values[row]), 1);
+	}
+}
+
+void
+gpucol_window_rows_replace(GpucolWindowRows *rows, uint32 row, Datum *const *values, bool *const *isnull, uint32 i)
+{
+	for (int k = 0; k < rows->ninputs; k++)
+	{
+		GpucolWindowInput *input = &rows->inputs[k];
+		Datum		value = values[input->column][i];
+		bool		no_value = isnull[input->column][i];
+
+		if (no_value)
+			value = (Datum) 0;
+		else if (!input->typbyval)
+			value = replace_value(rows, input->typlen, input->values[row], value);
+		input->values[row] = value;
+		/* where nothing is NULL these are not looked at */
+		if (no_value || input->nulls)
+			input->isnull[row] = no_value;
+		input->nulls |= no_value;
 	}
 }
 
@@ -247,7 +311,7 @@ gpucol_window_rows_keep(GpucolWindowRows *rows, const uint32 *kept, uint32 nkept
 	memcpy(from, rows->inputs, sizeof(GpucolWindowInput) * rows->ninputs);
 	rows->context = AllocSetContextCreate(MemoryContextGetParent(old), "gpucol window",
 										  ALLOCSET_DEFAULT_SIZES);
-	rows->left = 0;
+	rows->left = rows->replaced = 0;
 	allocate(rows, room);
 	for (int i = 0; i < rows->ninputs; i++)
 	{

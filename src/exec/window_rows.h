@@ -26,6 +26,7 @@ typedef struct GpucolWindowInput
 	bool		typbyval;
 	Datum	   *values;
 	bool	   *isnull;
+	bool		nulls;			/* some value may be NULL */
 } GpucolWindowInput;
 
 typedef struct GpucolWindowRows
@@ -39,6 +40,7 @@ typedef struct GpucolWindowRows
 	uint64		taken;			/* rows of the child, those that were dropped included */
 	char	   *room;			/* for values by reference */
 	Size		left;
+	Size		replaced;		/* bytes of values that others have replaced, at most */
 } GpucolWindowRows;
 
 /* Rows beyond which nothing is kept: their numbers are 32 bits, two of which are not rows. */
@@ -54,6 +56,14 @@ extern void gpucol_window_rows_open(GpucolWindowRows *rows, MemoryContext parent
 /* Add a row; `econtext` is for expressions.  False where memory does not suffice. */
 extern bool gpucol_window_rows_add(GpucolWindowRows *rows, TupleTableSlot *slot,
 								   ExprContext *econtext);
+
+/* A row will soon be replaced: fetch its values; then, those by reference. */
+extern void gpucol_window_rows_prefetch(const GpucolWindowRows *rows, uint32 row);
+extern void gpucol_window_rows_prefetch_values(const GpucolWindowRows *rows, uint32 row);
+
+/* Put row i of columns, which are all that inputs read, in the place of a row. */
+extern void gpucol_window_rows_replace(GpucolWindowRows *rows, uint32 row, Datum *const *values, bool *const *isnull,
+									   uint32 i);
 
 /*
  * Add n rows, not more than a thousand and some, of these columns of the child; those that no input reads may be

@@ -24,6 +24,9 @@
 /* Rows that are put into files at once. */
 #define STAGED_ROWS	8192
 
+/* When values of so many bytes have been replaced, rows are laid anew. */
+#define MOST_REPLACED	((Size) 16 * 1024 * 1024)
+
 /* The child's columns; those that nothing reads are NULL. */
 typedef struct Taken
 {
@@ -88,7 +91,8 @@ settle(GpucolWindowState *state)
 {
 	if (state->parts != NULL)
 		return state->rows.nrows < STAGED_ROWS || gpucol_window_parts_put(state);
-	return state->rows.nrows < state->few.next || gpucol_window_few_drop(state);
+	return (state->rows.nrows < state->few.next && state->rows.replaced < MOST_REPLACED) ||
+		gpucol_window_few_drop(state);
 }
 
 /* Add a row, or n of the columns where there is no slot; false where memory does not suffice. */
@@ -161,7 +165,8 @@ take(Taken *taken, TupleTableSlot *slot, uint32 n)
 		n = screen_rows(taken, slot, n);
 		taken->state->rows.taken += came - n;
 		if (n == 0)
-			return true;
+			return (gpucol_window_rows_fit(&taken->state->rows, 0) && settle(taken->state)) ||
+				gpucol_window_parts_put(taken->state);
 	}
 	before = taken->state->rows.taken;
 	if (add(taken, slot, n) && settle(taken->state))

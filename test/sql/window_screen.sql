@@ -70,4 +70,28 @@ SELECT passed_over(q)
 FROM unnest(ARRAY['SELECT id FROM (SELECT id, row_number() OVER (PARTITION BY id / 2 ORDER BY m, id) AS r FROM s) v WHERE r <= 3',
 	'SELECT id FROM (SELECT id, row_number() OVER (PARTITION BY k ORDER BY x COLLATE "und-x-icu", id) AS r FROM s) v WHERE r <= 3']) q;
 
+-- of a log that grows by time the latest rows: they take the places of those before, by every class of key, with
+-- NULLs, ties, and texts of any length
+CREATE TABLE l (id int, k int, t text, at timestamptz, n numeric(12,3), f float8, x text, y text COLLATE "C", b bool, v interval) USING gpucol;
+INSERT INTO l SELECT i, nullif(h % 700, 9), CASE WHEN h % 31 > 0 THEN 'key ' || repeat('*', h % 40) || h % 300 END, timestamptz '2024-01-01 00:00+00' + (i / 3) * interval '1 second',
+	i / 7.0, CASE WHEN h % 997 > 0 THEN i * 0.25 END, repeat(chr(97 + h % 26), h % 120), lpad((i / 5)::text, 12, '0') || h % 3, nullif(h % 3, 2) = 1, nullif(h % 5, 3) * interval '1 day'
+FROM (SELECT i, (hashint4(i) & 2147483647) % 65537 AS h FROM generate_series(1, 90000) i) v;
+INSERT INTO l SELECT 90000 + i, i % 900, 'key ' || i, CASE WHEN i % 4 > 0 THEN timestamptz '2025-01-01' - i * interval '1 day' END, -i, NULL, NULL, i::text, NULL, NULL FROM generate_series(1, 90) i;
+SELECT differ(q), passed_over(q), p, o, f, w
+FROM unnest(ARRAY['k', 't', 'k, b', 'b, t', 'v']) p,
+	unnest(ARRAY['at DESC', 'at DESC NULLS LAST', 'f DESC', 'f DESC NULLS LAST', 'n DESC', 'y DESC', 'at']) o,
+	(VALUES ('row_number', '= 1', ', id'), ('row_number', '<= 1', ', n DESC, id DESC'), ('row_number', '<= 8', ', id'), ('rank', '<= 1', ''), ('rank', '<= 5', ''), ('dense_rank', '<= 2', ''),
+		('row_number', '<= 2', ', id'), ('row_number', '< 10', ', id')) v (f, w, last),
+	format('SELECT id, f, x, v, t FROM (SELECT l.*, %s() OVER (PARTITION BY %s ORDER BY %s%s) AS r FROM l) v WHERE r %s', f, p, o, last, w) q
+WHERE (hashtext(q) % 14 = 0 OR f = 'row_number' AND w = '= 1' AND p IN ('k', 't')) AND (differ(q) IS NOT NULL OR NOT passed_over(q) AND p <> 'v' AND o <> 'y DESC' AND f <> 'dense_rank');
+SELECT differ(q), passed_over(q)
+FROM unnest(ARRAY['SELECT DISTINCT ON (k) k, x, y, b, v FROM l ORDER BY k, at DESC NULLS LAST, id',
+	'SELECT k, count(*), sum(id) FROM (SELECT k, id, row_number() OVER (PARTITION BY k ORDER BY at DESC) AS r, min(at) OVER (PARTITION BY k ORDER BY at DESC) AS m FROM l) v WHERE r <= 3 GROUP BY k HAVING count(*) <> least(3, count(*))',
+	'SELECT id, r, c FROM (SELECT id, rank() OVER w AS r, count(*) OVER w AS c FROM l WINDOW w AS (PARTITION BY k ORDER BY at DESC)) v WHERE r <= 3',
+	'SELECT id, x FROM (SELECT id, x, row_number() OVER (ORDER BY at DESC, id) AS r FROM l) v WHERE r <= 1',
+	'SELECT t, x FROM (SELECT upper(t) AS t, x, row_number() OVER (PARTITION BY upper(t) ORDER BY at DESC, id) AS r FROM l) v WHERE r = 1']) q;
+SET gpucol.memory_limit = '1MB';
+SELECT differ('SELECT DISTINCT ON (id / 2) id, k, x, y, b, v FROM l ORDER BY id / 2, at DESC NULLS LAST, id');
+SELECT differ('SELECT DISTINCT ON (k, b) k, x, y, b, v FROM l ORDER BY k, b, at DESC NULLS LAST, id');
+RESET gpucol.memory_limit;
 DROP SCHEMA window_screen CASCADE;
