@@ -316,9 +316,11 @@ gpucol_batch_find_places(const Plan *plan, const AttrNumber *attnums, int n, int
 		const Var  *var = (const Var *) lfirst_node(TargetEntry, lc)->expr;
 		int			at = 0;
 
-		if (!IsA(var, Var) || var->varattno <= 0)
+		if (IsA(var, Const))
+			at = GPUCOL_BATCH_CONSTANT;
+		else if (!IsA(var, Var) || var->varattno <= 0)
 			return false;
-		while (at < n && (attnums == NULL ? at + 1 : attnums[at]) != var->varattno)
+		while (at >= 0 && at < n && (attnums == NULL ? at + 1 : attnums[at]) != var->varattno)
 			at++;
 		if (at == n)
 			return false;
@@ -327,23 +329,45 @@ gpucol_batch_find_places(const Plan *plan, const AttrNumber *attnums, int n, int
 	return plan->qual == NIL;
 }
 
+/* A column of a constant, in the current context. */
+static void
+show_constant(const Const *constant, uint32 nrows, GpucolOutput *output, GpucolResultColumn *column)
+{
+	Datum	   *values = palloc_extended(Max(nrows, 1) * sizeof(Datum), MCXT_ALLOC_HUGE);
+	bool	   *isnull = palloc_extended(Max(nrows, 1) * sizeof(bool), MCXT_ALLOC_HUGE);
+
+	for (uint32 i = 0; i < nrows; i++)
+		values[i] = constant->constvalue;
+	memset(isnull, constant->constisnull, nrows * sizeof(bool));
+	gpucol_typemap_init(&output->map, constant->consttype, constant->consttypmod, constant->constcollid);
+	gpucol_result_column_of(values, isnull, nrows, output, column);
+}
+
 void
 gpucol_batch_show(GpucolBatch *batch, const GpucolResult *result, const GpucolOutput *outputs, const int *places,
-				  int ncolumns, MemoryContext copied)
+				  const Plan *plan, bool copy, MemoryContext context)
 {
 	MemoryContext old;
+	ListCell   *lc;
 
+	MemoryContextReset(context);
+	old = MemoryContextSwitchTo(context);
 	batch->nrows = result->nrows;
-	batch->ncolumns = ncolumns;
-	for (int i = 0; i < ncolumns; i++)
+	batch->ncolumns = list_length(plan->targetlist);
+	foreach(lc, plan->targetlist)
 	{
+		int			i = foreach_current_index(lc);
+
+		if (places[i] == GPUCOL_BATCH_CONSTANT)
+		{
+			show_constant((const Const *) lfirst_node(TargetEntry, lc)->expr, batch->nrows, &batch->outputs[i],
+						  &batch->columns[i]);
+			continue;
+		}
 		batch->outputs[i] = outputs[places[i]];
 		batch->columns[i] = result->columns[places[i]];
 	}
-	if (copied == NULL)
-		return;
-	MemoryContextReset(copied);
-	old = MemoryContextSwitchTo(copied);
-	gpucol_batch_copy(batch);
+	if (copy)
+		gpucol_batch_copy(batch);
 	MemoryContextSwitchTo(old);
 }

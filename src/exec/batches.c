@@ -5,8 +5,9 @@
  *
  * A plan is read by batches where it is a node that has them, or the rows of a WITH query that has them
  * (shared_rows.c), or one of these behind Subquery Scans that only choose among its columns, one of which may have
- * conditions, tested by the node or here (batch_test.c); and so are the members of an Append.  Those nodes are
- * passed by, but for what they count for EXPLAIN ANALYZE.  All else is asked for tuples.
+ * conditions, tested by the node or here (batch_test.c); and so are the members of an Append, also behind Subquery
+ * Scans that only choose among its columns.  Those nodes are passed by, but for what they count for EXPLAIN ANALYZE.
+ * All else is asked for tuples.
  *
  *-------------------------------------------------------------------------
  */
@@ -56,7 +57,10 @@ typedef struct Member
 struct GpucolPlanReader
 {
 	PlanState  *plan;
-	PlanState  *append;			/* or NULL: it is the only member itself */
+	List	   *passed;			/* nodes between the plan and */
+	PlanState  *append;			/* this; or NULL: the plan is the only member itself */
+	int		   *places;			/* the members' column of each of the plan's; NULL: the same */
+	TupleTableSlot *chosen;		/* then: these columns of a member's tuple */
 	int			nmembers;
 	Member	   *members;
 	int			at;
@@ -226,16 +230,50 @@ is_plain_append(PlanState *plan)
 		!plan->plan->parallel_aware && plan->state->es_epq_active == NULL;
 }
 
+/*
+ * The Append whose rows a plan has, behind nodes that choose among its columns, which are added to the reader's; or
+ * NULL.
+ */
+static PlanState *
+find_append(GpucolPlanReader *reader)
+{
+	PlanState  *plan = reader->plan;
+	int		   *places = NULL;
+	int			n;
+	ListCell   *lc;
+
+	while (IsA(plan, SubqueryScanState) && plan->plan->qual == NIL)
+	{
+		reader->passed = lcons(plan, reader->passed);
+		plan = ((SubqueryScanState *) plan)->subplan;
+	}
+	if (!is_plain_append(plan))
+		return NULL;
+	n = list_length(plan->plan->targetlist);
+	foreach(lc, reader->passed)
+	{
+		Plan	   *above = ((PlanState *) lfirst(lc))->plan;
+		int		   *chosen = palloc(Max(list_length(above->targetlist), 1) * sizeof(int));
+
+		if (!find_places(above->targetlist, ((Scan *) above)->scanrelid, places, n, chosen))
+			return NULL;
+		places = chosen;
+		n = list_length(above->targetlist);
+	}
+	reader->places = places;
+	return plan;
+}
+
 /* What the rows come from. */
 static void
 find_members(GpucolPlanReader *reader)
 {
-	AppendState *append = (AppendState *) reader->plan;
+	AppendState *append = (AppendState *) find_append(reader);
 	bool		any = false;
 
-	if (is_plain_append(reader->plan))
+	if (append != NULL)
 	{
-		reader->append = reader->plan;
+		reader->append = (PlanState *) append;
 		reader->nmembers = append->as_nplans;
 		reader->members = palloc0(Max(reader->nmembers, 1) * sizeof(Member));
 		for (int i = 0; i < reader->nmembers; i++)
@@ -245,8 +283,10 @@ find_members(GpucolPlanReader *reader)
 		}
 		if (any)
 			return;
-		reader->append = NULL;
 	}
+	reader->append = NULL;
+	reader->passed = NIL;
+	reader->places = NULL;
 	reader->nmembers = 1;
 	reader->members = palloc0(sizeof(Member));
 	find_node(&reader->members[0], reader->plan);
@@ -282,6 +322,13 @@ gpucol_plan_reader_has_large_batches(PlanState *plan)
 	return has_batches(plan, true);
 }
 
+/* The members' column that one of the plan's is. */
+static inline int
+column_of(const GpucolPlanReader *reader, int column)
+{
+	return reader->places == NULL ? column : reader->places[column];
+}
+
 /* Have a member know which of its columns are read. */
 static void
 want_columns(const GpucolPlanReader *reader, const Member *member)
@@ -292,7 +339,7 @@ want_columns(const GpucolPlanReader *reader, const Member *member)
 		return;
 	wanted = palloc0(Max(list_length(member->node->plan->targetlist), 1) * sizeof(bool));
 	for (int i = 0; i < reader->batch.ncolumns; i++)
-		wanted[member->places[i]] |= reader->wanted[i];
+		wanted[member->places[column_of(reader, i)]] |= reader->wanted[i];
 	member->ops->want((CustomScanState *) member->node, wanted);
 	pfree(wanted);
 }
@@ -363,6 +410,8 @@ gpucol_plan_reader_open(PlanState *plan)
 		if (reader->members[i].node != NULL)
 			most = Max(most, list_length(reader->members[i].node->plan->targetlist));
 	}
+	if (reader->places != NULL)
+		reader->chosen = MakeSingleTupleTableSlot(ExecGetResultType(plan), &TTSOpsVirtual);
 	gpucol_batch_init(&reader->batch, list_length(plan->plan->targetlist));
 	gpucol_batch_init(&reader->node_batch, most);
 	gpucol_plan_reader_rescan(reader);
@@ -442,10 +491,28 @@ next_batch(GpucolPlanReader *reader, Member *member)
 	to->nrows = from->nrows;
 	for (int i = 0; i < to->ncolumns && status == GPUCOL_OK; i++)
 	{
-		to->outputs[i] = from->outputs[member->places[i]];
-		to->columns[i] = from->columns[member->places[i]];
+		to->outputs[i] = from->outputs[member->places[column_of(reader, i)]];
+		to->columns[i] = from->columns[member->places[column_of(reader, i)]];
 	}
 	return status;
+}
+
+/* The plan's columns of a member's tuple. */
+static TupleTableSlot *
+choose_columns(GpucolPlanReader *reader, TupleTableSlot *slot)
+{
+	TupleTableSlot *chosen = reader->chosen;
+
+	if (reader->places == NULL)
+		return slot;
+	slot_getallattrs(slot);
+	ExecClearTuple(chosen);
+	for (int i = 0; i < reader->batch.ncolumns; i++)
+	{
+		chosen->tts_values[i] = slot->tts_values[reader->places[i]];
+		chosen->tts_isnull[i] = slot->tts_isnull[reader->places[i]];
+	}
+	return ExecStoreVirtualTuple(chosen);
 }
 
 /* The next rows of a member; false behind the last. */
@@ -467,8 +534,7 @@ next_of(GpucolPlanReader *reader, Member *member)
 			return true;
 	}
 	reader->slot = ExecProcNode(member->plan);
-	if (TupIsNull(reader->slot))
-		reader->slot = NULL;
+	reader->slot = TupIsNull(reader->slot) ? NULL : choose_columns(reader, reader->slot);
 	return reader->slot != NULL;
 }
 
@@ -477,13 +543,20 @@ static bool
 next_rows(GpucolPlanReader *reader)
 {
 	bool		found = false;
+	uint32		nrows;
+	ListCell   *lc;
 
+	foreach(lc, reader->passed)
+		start_node(lfirst(lc));
 	if (reader->append != NULL)
 		start_node(reader->append);
 	while (reader->at < reader->nmembers && !(found = next_of(reader, &reader->members[reader->at])))
 		reader->at++;
+	nrows = !found ? 0 : reader->slot != NULL ? 1 : reader->batch.nrows;
 	if (reader->append != NULL)
-		stop_node(reader->append, !found ? 0 : reader->slot != NULL ? 1 : reader->batch.nrows);
+		stop_node(reader->append, nrows);
+	foreach(lc, reader->passed)
+		stop_node(lfirst(lc), nrows);
 	return found;
 }
 

@@ -336,8 +336,8 @@ join_next_batch(CustomScanState *node, GpucolBatch *batch)
 		gpucol_run_end(&state->exec);
 	if (status != GPUCOL_OK)
 		return status;
-	gpucol_batch_show(batch, &result, state->outputs, state->places, list_length(node->ss.ps.plan->targetlist),
-					  state->exec.engine != &gpucol_engine_cpu ? state->batch_context : NULL);
+	gpucol_batch_show(batch, &result, state->outputs, state->places, node->ss.ps.plan,
+					  state->exec.engine != &gpucol_engine_cpu, state->batch_context);
 	state->exec.delivered = true;
 	return GPUCOL_OK;
 }

@@ -652,8 +652,8 @@ scan_next_batch(CustomScanState *node, GpucolBatch *batch)
 	status = scan->plain ? GPUCOL_UNSUPPORTED : next_result(state, &result);
 	if (status == GPUCOL_OK)
 	{
-		gpucol_batch_show(batch, &result, scan->outputs, state->places, list_length(node->ss.ps.plan->targetlist),
-						  scan->exec.engine != &gpucol_engine_cpu ? scan->batch_context : NULL);
+		gpucol_batch_show(batch, &result, scan->outputs, state->places, node->ss.ps.plan,
+						  scan->exec.engine != &gpucol_engine_cpu, scan->batch_context);
 		scan->exec.delivered = true;
 		return GPUCOL_OK;
 	}

@@ -45,6 +45,10 @@ SELECT differ('WITH c AS MATERIALIZED (SELECT k, w, t || ''!'' AS t, m FROM g WH
 SELECT differ('SELECT x, count(*), sum(y) FROM (SELECT k AS x, m AS y FROM g WHERE v > 2 UNION ALL SELECT a.w, b.n FROM g a JOIN g b ON a.id = b.w UNION ALL SELECT w, sum(n) FROM g GROUP BY w) u GROUP BY x');
 SELECT differ('SELECT k, w, row_number() OVER (PARTITION BY k ORDER BY m DESC NULLS LAST, w, id) FROM (SELECT a.k, b.w, b.m, a.id FROM g a JOIN g b ON a.id = b.w) q', 'GpucolWindow');
 SELECT differ('WITH c AS MATERIALIZED (SELECT a.k, a.w, b.m FROM g a JOIN g b ON a.id = b.w ORDER BY b.m, a.id LIMIT 100) SELECT count(*), sum(x.m) FROM c x JOIN c z ON x.k = z.k', 'GpucolJoin');
+-- members of a UNION ALL behind a choice of columns, with constants, some of them by tuples
+SELECT delivered('SELECT s, count(*), sum(v) FROM (SELECT ''g'' AS s, id, m AS v FROM g WHERE m > 1 UNION ALL SELECT NULL, a.id, b.m FROM g a JOIN g b ON a.id = b.w UNION ALL SELECT t, w, m * 2 FROM g WHERE v = 3) u GROUP BY s');
+SELECT differ('SELECT s, count(*), sum(v), max(y) FROM (SELECT ''g'' AS s, id, m AS v, y, d FROM g WHERE m > 1 UNION ALL SELECT NULL, a.id, b.m, b.y, NULL FROM g a JOIN g b ON a.id = b.w UNION ALL SELECT t, w, m * 2, interval ''1 day'', d FROM g WHERE v = 3) u GROUP BY s');
+SELECT differ('SELECT k, sum(v), max(e), count(e) FROM (SELECT 1 AS s, k, n AS v, 2.5::float8 AS e FROM g UNION ALL SELECT 2, w, sum(m), NULL FROM g GROUP BY w UNION ALL SELECT 3, k, s, f FROM (SELECT k, sum(m) AS s, max(f) AS f FROM g GROUP BY k) q) u GROUP BY k');
 -- run again for each row around it
 SELECT differ('SELECT o.v, (WITH c AS MATERIALIZED (SELECT w % 10 AS x, count(*) AS n FROM g WHERE v = o.v GROUP BY w % 10) SELECT sum(a.n * b.n) FROM c a JOIN c b ON a.x = b.x) AS s FROM (SELECT DISTINCT v FROM g) o');
 SELECT differ('SELECT o.v, l.s FROM (SELECT DISTINCT v FROM g) o, LATERAL (WITH c AS MATERIALIZED (SELECT k, count(*) AS n FROM g GROUP BY k) SELECT sum(a.n + o.v) AS s FROM c a JOIN c b ON a.k = b.k) l');
