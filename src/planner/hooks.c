@@ -84,7 +84,7 @@ plan_statement(Query *parse, const char *query_string, int cursor_options,
 		stmt = planner(parse, query_string, cursor_options, bound_params);
 	else
 	{
-		Query	   *inlined = gpucol_with_distinct(gpucol_with_inline(gpucol_window_joins(parse)));
+		Query	   *inlined = gpucol_with_distinct(gpucol_with_inline(gpucol_window_joins(gpucol_union_types(parse))));
 
 		stmt = gpucol_subquery_plan(planner,
 									gpucol_set_operations(gpucol_set_from(gpucol_set_groups(inlined))),

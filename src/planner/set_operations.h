@@ -66,4 +66,7 @@ extern Query *gpucol_set_join(const SetOperationStmt *node, Query **left, Query 
  */
 extern bool gpucol_union_groups(Query *query);
 
+/* union_types.c: a statement in which branches of UNION ALL have the types of its columns. */
+extern Query *gpucol_union_types(Query *parse);
+
 #endif							/* GPUCOL_PLANNER_SET_OPERATIONS_H */
