@@ -133,12 +133,13 @@ count_nulls(const uint32_t *nulls, uint32_t nrows)
 	return count;
 }
 
-/* Have the segment be of a version that has the coding. */
+/* Have the segment be of a version that has what a chunk has. */
 static void
-require_version(GpucolImage *image, uint8_t coding)
+require_version(GpucolImage *image, const GpucolChunkDesc *desc)
 {
-	uint16_t	version = coding == GPUCOL_CODING_ARRAY ? GPUCOL_FORMAT_ARRAYS :
-		coding == GPUCOL_CODING_NUMERIC ? GPUCOL_FORMAT_NUMERICS : GPUCOL_FORMAT_VERSION;
+	uint16_t	version = desc->flags & GPUCOL_CHUNK_DATA_PIECES ? GPUCOL_FORMAT_PIECES :
+		desc->coding == GPUCOL_CODING_ARRAY ? GPUCOL_FORMAT_ARRAYS :
+		desc->coding == GPUCOL_CODING_NUMERIC ? GPUCOL_FORMAT_NUMERICS : GPUCOL_FORMAT_VERSION;
 
 	if (image_header(image)->version < version)
 		image_header(image)->version = version;
@@ -172,7 +173,7 @@ gpucol_encode_column(GpucolImage *image, int slot, const GpucolEncodeColumn *col
 			b.desc.flags |= GPUCOL_CHUNK_HAS_NULLS;
 		status = column->kind == GPUCOL_KIND_BYTES ?
 			gpucol_chunk_encode_bytes(&b) : gpucol_chunk_encode_values(&b);
-		require_version(image, b.desc.coding);
+		require_version(image, &b.desc);
 	}
 	image->pieces[slot + 1] = b.piece;	/* also after an error: freed there */
 	if (status == GPUCOL_OK)

@@ -10,7 +10,7 @@
  * than the plain bytes, or not much: what has one is answered once per distinct value
  * by every engine.  All else is RAW: packed lengths, an offset a vector, and the bytes,
  * which LZ4 compresses a vector at a time where a sample says that it saves an
- * eighth.  Numerics of more distinct values than a dictionary of numbers may have are mantissas
+ * eighth: in pieces, so that a single value is read without those far from it.  Numerics of more distinct values than a dictionary of numbers may have are mantissas
  * instead, where they can be (encode_numeric.c), and arrays lengths and elements (encode_array.c).
  *
  *-------------------------------------------------------------------------
@@ -241,7 +241,41 @@ measure(const GpucolChunkBuilder *b)
 static size_t
 block_room(uint64_t block)
 {
-	return block > MAX_LZ4_BLOCK ? (size_t) block : (size_t) LZ4_compressBound((int) block);
+	return block > MAX_LZ4_BLOCK ? (size_t) block :
+		(size_t) (GPUCOL_PIECES(block) + 1) * (sizeof(uint32_t) + LZ4_COMPRESSBOUND(GPUCOL_PIECE_BYTES));
+}
+
+/* Compress a piece, if that makes it smaller; returns the stored size. */
+static uint32_t
+store_piece(const char *plain, int size, char *out)
+{
+	int			packed = LZ4_compress_default(plain, out, size, LZ4_compressBound(size));
+
+	if (packed > 0 && packed < size)
+		return (uint32_t) packed;
+	memcpy(out, plain, (size_t) size);
+	return (uint32_t) size;
+}
+
+/* Compress the values of a vector piece by piece. */
+static uint64_t
+store_pieces(const char *plain, uint64_t size, char *out)
+{
+	uint64_t	n = GPUCOL_PIECES(size);
+	uint32_t	end = 0;
+
+	if (n == 1)
+		return store_piece(plain, (int) size, out);
+	for (uint64_t i = 0; i < n; i++)
+	{
+		uint64_t	from = i * GPUCOL_PIECE_BYTES;
+		uint64_t	left = size - from;
+
+		end += store_piece(plain + from, (int) (left < GPUCOL_PIECE_BYTES ? left : GPUCOL_PIECE_BYTES),
+						   out + n * sizeof(end) + end);
+		memcpy(out + i * sizeof(end), &end, sizeof(end));
+	}
+	return n * sizeof(end) + end;
 }
 
 /*
@@ -252,7 +286,7 @@ static uint64_t
 store_block(const GpucolChunkBuilder *b, uint32_t v, const uint32_t *lengths,
 			uint64_t size, char *plain, char *out)
 {
-	int			packed;
+	uint64_t	packed;
 
 	if (size == 0 || size > MAX_LZ4_BLOCK)
 	{
@@ -260,10 +294,9 @@ store_block(const GpucolChunkBuilder *b, uint32_t v, const uint32_t *lengths,
 		return size;
 	}
 	gather(b, v, lengths, plain);
-	packed = LZ4_compress_default(plain, out, (int) size,
-								  LZ4_compressBound((int) size));
-	if (packed > 0 && (uint64_t) packed <= size - size / 16 - 1)
-		return (uint64_t) packed;
+	packed = store_pieces(plain, size, out);
+	if (packed <= size - size / 16 - 1)
+		return packed;
 	memcpy(out, plain, size);
 	return size;
 }
@@ -378,6 +411,8 @@ encode_lz4(GpucolChunkBuilder *b, const Sizes *sizes, uint64_t *offsets)
 					store_block(b, v, lengths, size, plain, out + offsets[v]);
 			}
 			b->desc.flags |= GPUCOL_CHUNK_DATA_LZ4;
+			if (sizes->block > GPUCOL_PIECE_BYTES)
+				b->desc.flags |= GPUCOL_CHUNK_DATA_PIECES;
 			b->desc.data_bytes = offsets[b->nvectors];
 			status = write_raw(b, offsets, out);
 		}

@@ -237,7 +237,7 @@ check_header(Relation table, const GpucolSegmentEntry *entry, const GpucolSegmen
 				 errmsg("table \"%s\" was packed by another version of gpucol",
 						RelationGetRelationName(table)),
 				 errdetail("A segment has version %u; this library reads up to version %u.",
-						   header->version, GPUCOL_FORMAT_ARRAYS)));
+						   header->version, GPUCOL_FORMAT_NEWEST)));
 	if (status != GPUCOL_OK || header->first_row != entry->first_row ||
 		header->nrows != entry->nrows || header->nwords != entry->nwords)
 		report_corrupt(table, entry, 0, "the header fails its checks");

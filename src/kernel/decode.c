@@ -528,61 +528,102 @@ gpucol_decode_contiguous(GpucolDecoder *dec, uint64_t start, uint64_t end, char 
 }
 
 /*
- * Expand the first `until` of the `size` bytes of an LZ4 block into dec->block.  Who comes to
- * a vector again gets all of it.
+ * Expand the first `want` of `size` bytes, which are stored as start .. end - 1 of DATA: an LZ4 block, or
+ * plain where that is as long.
  */
 static GpucolStatus
-expand_block(GpucolDecoder *dec, uint32_t v, const char *packed, int packed_size, int size, int until)
+expand(GpucolDecoder *dec, uint64_t start, uint64_t end, uint64_t size, uint64_t want, char *out)
 {
+	const char *packed;
+	GpucolStatus status;
 	int			known;
 
-	if (dec->block_vector == v)
-		until = size;
-	dec->block_vector = GPUCOL_STREAM_NO_VECTOR;
-	known = until == size ? LZ4_decompress_safe(packed, dec->block, packed_size, size) :
-		LZ4_decompress_safe_partial(packed, dec->block, packed_size, until, size);
-	if (until == size ? known != size : known < until)
+	if (end - start == size)
+		return gpucol_stream_copy(dec, GPUCOL_STREAM_DATA, start, (size_t) want, out);
+	status = gpucol_decode_contiguous(dec, start, end, &dec->packed, &dec->packed_size, &packed);
+	if (status != GPUCOL_OK || packed == NULL)
+		return status != GPUCOL_OK ? status : GPUCOL_CORRUPT;
+	known = want == size ? LZ4_decompress_safe(packed, out, (int) (end - start), (int) size) :
+		LZ4_decompress_safe_partial(packed, out, (int) (end - start), (int) want, (int) want);
+	return known == (int) want ? GPUCOL_OK : GPUCOL_CORRUPT;
+}
+
+/* Expand a piece of a block of `size` bytes as far as `until` at `out`, where the piece's first byte goes. */
+static GpucolStatus
+expand_piece(GpucolDecoder *dec, uint64_t start, uint64_t end, uint64_t size, uint64_t piece, uint64_t until,
+			 char *out)
+{
+	uint64_t	first = piece * GPUCOL_PIECE_BYTES;
+	uint64_t	raw = size - first < GPUCOL_PIECE_BYTES ? size - first : GPUCOL_PIECE_BYTES;
+	uint64_t	pieces = start + GPUCOL_PIECES(size) * sizeof(uint32_t);
+	uint32_t	ends[2] = {0, 0};
+	GpucolStatus status;
+
+	if (pieces > end)
 		return GPUCOL_CORRUPT;
-	dec->block_vector = v;
-	dec->block_known = (size_t) known;
-	return GPUCOL_OK;
+	status = piece == 0 ?
+		gpucol_stream_copy(dec, GPUCOL_STREAM_DATA, start, sizeof(uint32_t), &ends[1]) :
+		gpucol_stream_copy(dec, GPUCOL_STREAM_DATA, start + (piece - 1) * sizeof(uint32_t), sizeof(ends), ends);
+	if (status != GPUCOL_OK)
+		return status;
+	if (ends[0] > ends[1] || ends[1] > end - pieces || ends[1] - ends[0] > raw)
+		return GPUCOL_CORRUPT;
+	return expand(dec, pieces + ends[0], pieces + ends[1], raw, until - first < raw ? until - first : raw, out);
+}
+
+/* Expand bytes from .. until - 1 of an LZ4 block into dec->block, which has room. */
+static GpucolStatus
+expand_block(GpucolDecoder *dec, uint64_t start, uint64_t end, uint64_t size, uint64_t from, uint64_t until,
+			 bool pieces)
+{
+	GpucolStatus status = GPUCOL_OK;
+
+	if (!pieces)
+		return expand(dec, start, end, size, until, dec->block);
+	for (uint64_t at = from; at < until && status == GPUCOL_OK; at += GPUCOL_PIECE_BYTES)
+		status = expand_piece(dec, start, end, size, at / GPUCOL_PIECE_BYTES, until, dec->block + (at - from));
+	return status;
 }
 
 /*
- * The `size` bytes of values of vector v, whose block is start .. end - 1, into
- * dec->block or in place: the first `until` of them.
+ * Of an LZ4 block no more is expanded than is asked for, from where that is possible on.  Who comes to a
+ * vector again gets all of it, or all of the piece.
  */
 GpucolStatus
 gpucol_decode_read_block(GpucolDecoder *dec, uint32_t v, uint64_t start, uint64_t end,
-		   uint64_t size, uint64_t until, const char **out)
+		   uint64_t size, uint64_t from, uint64_t until, const char **out)
 {
-	GpucolStatus status = GPUCOL_OK;
-	const char *packed;
+	bool		pieces = (dec->desc->flags & GPUCOL_CHUNK_DATA_PIECES) != 0 && size > GPUCOL_PIECE_BYTES;
+	bool		again = dec->block_vector == v;
+	uint64_t	first = pieces ? from / GPUCOL_PIECE_BYTES * GPUCOL_PIECE_BYTES : 0;
+	uint64_t	last = pieces ? GPUCOL_PIECES(until) * GPUCOL_PIECE_BYTES : size;
+	GpucolStatus status;
 
 	if (size == end - start)
 	{
 		dec->block_vector = GPUCOL_STREAM_NO_VECTOR;
-		return gpucol_decode_contiguous(dec, start, end, &dec->block, &dec->block_size, out);
+		return gpucol_decode_contiguous(dec, start + from, start + until, &dec->block, &dec->block_size, out);
 	}
 	if (!(dec->desc->flags & GPUCOL_CHUNK_DATA_LZ4) ||
 		end - start > LZ4_MAX_INPUT_SIZE || size > LZ4_MAX_INPUT_SIZE ||
 		size / LZ4_MAX_EXPANSION > end - start)
 		return GPUCOL_CORRUPT;
-	*out = dec->block;
-	if (dec->block_vector == v && until <= dec->block_known)
-		return GPUCOL_OK;
-	if (dec->block_vector != v || dec->block_size < size)
+	if (!again || from < dec->block_from || until > dec->block_until)
 	{
+		if (again)
+			until = last < size ? last : size;
 		dec->block_vector = GPUCOL_STREAM_NO_VECTOR;
-		status = gpucol_decode_reserve(dec, &dec->block, &dec->block_size, (size_t) size);
+		status = gpucol_decode_reserve(dec, &dec->block, &dec->block_size, (size_t) (until - first));
+		if (status == GPUCOL_OK)
+			status = expand_block(dec, start, end, size, first, until, pieces);
+		if (status != GPUCOL_OK)
+			return status;
+		dec->block_vector = v;
+		dec->block_from = first;
+		dec->block_until = until;
 	}
-	if (status == GPUCOL_OK)
-		status = gpucol_decode_contiguous(dec, start, end, &dec->packed, &dec->packed_size, &packed);
-	if (status == GPUCOL_OK)
-		status = packed == NULL ? GPUCOL_CORRUPT :
-			expand_block(dec, v, packed, (int) (end - start), (int) size, (int) until);
-	*out = dec->block;
-	return status;
+	*out = dec->block + (from - dec->block_from);
+	return GPUCOL_OK;
 }
 
 char *
@@ -613,7 +654,7 @@ decode_raw_bytes(GpucolDecoder *dec, uint32_t v, GpucolBytes *out)
 	gpucol_bitpack_unpack32(dec->desc->width, words, lengths);
 	for (int i = 0; i < N; i++)
 		size += lengths[i];
-	status = gpucol_decode_read_block(dec, v, start, end, size, size, &data);
+	status = gpucol_decode_read_block(dec, v, start, end, size, 0, size, &data);
 	if (status != GPUCOL_OK)
 		return status;
 	for (int i = 0; i < N; i++)

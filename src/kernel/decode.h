@@ -64,8 +64,9 @@ typedef struct GpucolDecoder
 	size_t		block_size;
 	char	   *packed;			/* an LZ4 block cut by a page boundary; elements */
 	size_t		packed_size;
-	uint32_t	block_vector;	/* vector whose LZ4 block is in `block`, */
-	size_t		block_known;	/* as far as this */
+	uint32_t	block_vector;	/* vector whose LZ4 block is in `block`: */
+	uint64_t	block_from;		/* its bytes from this one on, */
+	uint64_t	block_until;	/* as far as this one */
 } GpucolDecoder;
 
 /* Check word row 0 of a segment. */

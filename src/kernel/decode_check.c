@@ -22,7 +22,8 @@
 
 #define KNOWN_FLAGS (GPUCOL_CHUNK_HAS_NULLS | GPUCOL_CHUNK_ALL_NULL | \
 					 GPUCOL_CHUNK_HAS_ZONE | GPUCOL_CHUNK_HAS_NAN | \
-					 GPUCOL_CHUNK_DATA_LZ4 | GPUCOL_CHUNK_ITEM_NULLS)
+					 GPUCOL_CHUNK_DATA_LZ4 | GPUCOL_CHUNK_ITEM_NULLS | \
+					 GPUCOL_CHUNK_DATA_PIECES)
 
 GpucolStatus
 gpucol_decode_check_header(const GpucolSegmentHeader *header)
@@ -33,7 +34,7 @@ gpucol_decode_check_header(const GpucolSegmentHeader *header)
 	if (header->magic != GPUCOL_FORMAT_MAGIC ||
 		header->crc != gpucol_crc32c(0, &copy, sizeof(copy)))
 		return GPUCOL_CORRUPT;
-	if (header->version < GPUCOL_FORMAT_VERSION || header->version > GPUCOL_FORMAT_ARRAYS)
+	if (header->version < GPUCOL_FORMAT_VERSION || header->version > GPUCOL_FORMAT_NEWEST)
 		return GPUCOL_UNSUPPORTED;
 	if (header->nrows == 0 || header->nrows > GPUCOL_MAX_SEGMENT_ROWS ||
 		header->nwords < 1 + 2 * (uint32_t) header->ncolumns)
@@ -190,8 +191,9 @@ flags_fit(const GpucolChunkDesc *desc, uint32_t nrows)
 		return false;
 	if ((desc->flags & GPUCOL_CHUNK_HAS_ZONE) && desc->kind == GPUCOL_KIND_BYTES)
 		return false;
-	return !(desc->flags & GPUCOL_CHUNK_DATA_LZ4) ||
-		(desc->kind == GPUCOL_KIND_BYTES && desc->coding == GPUCOL_CODING_RAW);
+	if (!(desc->flags & GPUCOL_CHUNK_DATA_LZ4))
+		return !(desc->flags & GPUCOL_CHUNK_DATA_PIECES);
+	return (desc->kind == GPUCOL_KIND_BYTES && desc->coding == GPUCOL_CODING_RAW);
 }
 
 static bool

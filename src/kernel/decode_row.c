@@ -177,7 +177,7 @@ get_entry(GpucolDecoder *dec, uint64_t code, GpucolBytes *out)
 
 /*
  * A row of RAW bytes: its place in the block is the sum of the lengths before
- * it.  Uncompressed, only its own bytes are touched.
+ * it.  Uncompressed, only its own bytes are touched, else no more than its piece.
  */
 static GpucolStatus
 get_raw_bytes(GpucolDecoder *dec, uint32_t row, GpucolBytes *out)
@@ -190,7 +190,6 @@ get_raw_bytes(GpucolDecoder *dec, uint32_t row, GpucolBytes *out)
 	uint64_t	end;
 	uint64_t	size;
 	uint64_t	skip;
-	const char *data;
 	GpucolStatus status = gpucol_decode_block(dec, row / N, &start, &end);
 
 	if (words == NULL || status != GPUCOL_OK)
@@ -203,16 +202,7 @@ get_raw_bytes(GpucolDecoder *dec, uint32_t row, GpucolBytes *out)
 	out->data = "";
 	if (out->len == 0)
 		return GPUCOL_OK;
-	if (size == end - start)
-	{
-		dec->block_vector = GPUCOL_STREAM_NO_VECTOR;
-		return gpucol_decode_contiguous(dec, start + skip, start + skip + out->len,
-						  &dec->block, &dec->block_size, &out->data);
-	}
-	status = gpucol_decode_read_block(dec, row / N, start, end, size, skip + out->len, &data);
-	if (status == GPUCOL_OK)
-		out->data = data + skip;
-	return status;
+	return gpucol_decode_read_block(dec, row / N, start, end, size, skip, skip + out->len, &out->data);
 }
 
 /* A row of numerics, formed in dec->block. */

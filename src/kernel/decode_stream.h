@@ -137,12 +137,12 @@ extern GpucolStatus gpucol_decode_arrays(GpucolDecoder *dec, uint32_t v, GpucolB
 extern GpucolStatus gpucol_decode_get_array(GpucolDecoder *dec, uint32_t row, GpucolBytes *out);
 
 /*
- * decode.c: bytes start .. end - 1 of DATA in one piece; a block of RAW BYTES of `size` bytes, of which the first
- * `until` are expanded.
+ * decode.c: bytes start .. end - 1 of DATA together; bytes from .. until - 1 of the `size` that the
+ * values of vector v have, whose block of RAW BYTES is start .. end - 1 of DATA, in place or expanded.
  */
 extern GpucolStatus gpucol_decode_contiguous(GpucolDecoder *dec, uint64_t start, uint64_t end, char **buffer,
 		   size_t *have, const char **out);
 extern GpucolStatus gpucol_decode_read_block(GpucolDecoder *dec, uint32_t v, uint64_t start, uint64_t end,
-		   uint64_t size, uint64_t until, const char **out);
+		   uint64_t size, uint64_t from, uint64_t until, const char **out);
 
 #endif							/* GPUCOL_KERNEL_DECODE_STREAM_H */

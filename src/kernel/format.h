@@ -50,6 +50,8 @@
 #define GPUCOL_FORMAT_VERSION	1
 #define GPUCOL_FORMAT_NUMERICS	2	/* the same with NUMERIC, of segments that have a chunk of it */
 #define GPUCOL_FORMAT_ARRAYS	3	/* the same with ARRAY */
+#define GPUCOL_FORMAT_PIECES	4	/* the same with DATA_PIECES */
+#define GPUCOL_FORMAT_NEWEST	GPUCOL_FORMAT_PIECES
 
 /* vectors that n rows make */
 #define GPUCOL_VECTORS(n) \
@@ -153,6 +155,14 @@ typedef struct GpucolZone
 										 * differs from the sum of its vector's
 										 * lengths is one LZ4 block of them */
 #define GPUCOL_CHUNK_ITEM_NULLS	0x0020	/* ARRAY: some element is NULL */
+#define GPUCOL_CHUNK_DATA_PIECES 0x0040	/* DATA_LZ4: such a block of more than
+										 * GPUCOL_PIECE_BYTES is a uint32 for each
+										 * so many bytes, where the piece ends, and
+										 * the pieces, each an LZ4 block of its own
+										 * or, if no smaller, plain */
+
+#define GPUCOL_PIECE_BYTES	8192
+#define GPUCOL_PIECES(size)	(((size) + GPUCOL_PIECE_BYTES - 1) / GPUCOL_PIECE_BYTES)
 
 /* Descriptor of one chunk: exactly two word rows. */
 typedef struct GpucolChunkDesc

@@ -33,7 +33,7 @@ seal(Pages *pages)
 	if (header.nwords > pages->nwords)
 		header.nwords = pages->nwords;
 	header.magic = GPUCOL_FORMAT_MAGIC;
-	header.version = GPUCOL_FORMAT_ARRAYS;
+	header.version = GPUCOL_FORMAT_NEWEST;
 	header.crc = 0;
 	header.crc = gpucol_crc32c(0, &header, sizeof(header));
 	pages_write(pages, 0, sizeof(header), &header);

@@ -246,7 +246,8 @@ check_segment(Column *columns, int ncolumns, uint32_t nrows)
 	CHECK(header.first_row == 77 && header.nrows == nrows, "header fields");
 	for (int i = 0; i < ncolumns; i++)
 	{
-		uint16_t	version = gpucol_image_desc(&image, i)->coding == GPUCOL_CODING_ARRAY ? GPUCOL_FORMAT_ARRAYS :
+		uint16_t	version = gpucol_image_desc(&image, i)->flags & GPUCOL_CHUNK_DATA_PIECES ? GPUCOL_FORMAT_PIECES :
+			gpucol_image_desc(&image, i)->coding == GPUCOL_CODING_ARRAY ? GPUCOL_FORMAT_ARRAYS :
 			gpucol_image_desc(&image, i)->coding == GPUCOL_CODING_NUMERIC ? GPUCOL_FORMAT_NUMERICS :
 			GPUCOL_FORMAT_VERSION;
 		GpucolChunkDesc desc;
@@ -256,7 +257,7 @@ check_segment(Column *columns, int ncolumns, uint32_t nrows)
 		pages_read(&pages, sizeof(header) + i * sizeof(desc), sizeof(desc), &desc);
 		check_column(&columns[i], &header, &desc, &pages, nrows);
 	}
-	header.version = GPUCOL_FORMAT_ARRAYS + 1;
+	header.version = GPUCOL_FORMAT_NEWEST + 1;
 	header.crc = 0;
 	header.crc = gpucol_crc32c(0, &header, sizeof(header));
 	CHECK(gpucol_decode_check_header(&header) == GPUCOL_UNSUPPORTED, "a version that is not known");

@@ -109,7 +109,7 @@ gpucol_gpu_raw_describe(GpucolChunkDesc *desc, uint32_t nrows, uint32_t n)
 	desc->width = (uint8_t) gpucol_bitpack_width(n - 1);
 	desc->ndict = n;
 	desc->reference = 0;
-	desc->flags &= ~GPUCOL_CHUNK_DATA_LZ4;
+	desc->flags &= (uint16_t) ~(GPUCOL_CHUNK_DATA_LZ4 | GPUCOL_CHUNK_DATA_PIECES);
 	desc->streams[GPUCOL_STREAM_CODES].nrows = GPUCOL_VECTORS(nrows) * desc->width;
 }
 

@@ -72,7 +72,7 @@ send_chunk(GpucolGpuRun *run, const GpucolSegment *segment, uint32_t number, int
 		head.desc.item_type = 0;
 		head.desc.nitems = 0;
 		head.desc.ndict = head.desc.flags & GPUCOL_CHUNK_ALL_NULL ? 0 : 1;
-		head.desc.flags &= (uint16_t) ~(GPUCOL_CHUNK_DATA_LZ4 | GPUCOL_CHUNK_ITEM_NULLS);
+		head.desc.flags &= (uint16_t) ~(GPUCOL_CHUNK_DATA_LZ4 | GPUCOL_CHUNK_DATA_PIECES | GPUCOL_CHUNK_ITEM_NULLS);
 	}
 	for (int k = 0; k < GPUCOL_STREAM_COUNT; k++)
 		if (head.present >> k & 1)
