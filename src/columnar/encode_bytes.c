@@ -10,7 +10,8 @@
  * than the plain bytes, or not much: what has one is answered once per distinct value
  * by every engine.  All else is RAW: packed lengths, an offset a vector, and the bytes,
  * which LZ4 compresses a vector at a time where a sample says that it saves an
- * eighth: in pieces, so that a single value is read without those far from it.  Numerics of more distinct values than a dictionary of numbers may have are mantissas
+ * eighth: in pieces, so that a single value is read without those far from it.
+ * Numerics of more distinct values than a dictionary of numbers may have are mantissas
  * instead, where they can be (encode_numeric.c), and arrays lengths and elements (encode_array.c).
  *
  *-------------------------------------------------------------------------

@@ -64,6 +64,19 @@ SELECT all_same();
 SET work_mem = '64kB';
 SELECT all_same();
 RESET work_mem;
+-- with few buffers, of which six pages may be kept
+SET temp_buffers = 100;
+CREATE TEMP TABLE look_few (LIKE look_gpucol INCLUDING INDEXES) USING gpucol;
+INSERT INTO look_few SELECT * FROM look_heap;
+DO $$ BEGIN PERFORM gpucol.merge('look_few'); END $$;
+SELECT sum(rows) > 0 AS packed FROM gpucol.segments('look_few');
+ANALYZE look_few;
+SELECT count(*), count(DISTINCT x.id) FROM look_keys k JOIN look_few x ON x.id = k.key;
+SELECT count(*) FROM (SELECT x.* FROM look_keys k JOIN look_few x ON x.id = k.key
+	EXCEPT SELECT x.* FROM look_heap x WHERE id < 20000) d;
+SELECT count(*) FROM (SELECT a.huge, a.j FROM look_few a JOIN look_few b ON b.id = a.id + 1 WHERE a.id BETWEEN 1 AND 3000
+	EXCEPT SELECT huge, j FROM look_heap) d;
+DROP TABLE look_few;
 
 -- pages that a statement looks at: those that it has are not asked for again, columns that it does not need not at all
 CREATE FUNCTION pages(query text) RETURNS int LANGUAGE plpgsql AS $$
