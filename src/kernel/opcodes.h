@@ -176,6 +176,7 @@ GPUCOL_OPCODE(SPREAD_B, B, B, NONE, NONE)	/* the row's value, for each of its el
 GPUCOL_OPCODE(SPREAD_I, I, I, NONE, NONE)
 GPUCOL_OPCODE(SPREAD_F, F, F, NONE, NONE)
 GPUCOL_OPCODE(SPREAD_S, S, S, NONE, NONE)
+GPUCOL_OPCODE(HOST_EACH, B, S, NONE, NONE)	/* host predicate `aux`, which any thread may ask for */
 GPUCOL_OPCODE(FOLD_COUNT, I, B, NONE, NONE) /* of those that are true; never NULL */
 GPUCOL_OPCODE(FOLD_AND, B, B, NONE, NONE)	/* NULL where there is none, as of all that follow */
 GPUCOL_OPCODE(FOLD_OR, B, B, NONE, NONE)

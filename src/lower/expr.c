@@ -191,8 +191,7 @@ lower_var(GpucolLower *l, Var *var, GpucolValue *out)
 			if (l->maps[column].type_oid == BOOLOID)
 				return set_value(out, GPUCOL_CLASS_B,
 								 EMIT1(l, GPUCOL_OP_LOAD_B, GPUCOL_NO_REG, column));
-			return set_value(out, GPUCOL_CLASS_I,
-							 EMIT1(l, GPUCOL_OP_LOAD_I, GPUCOL_NO_REG, column));
+			return set_value(out, GPUCOL_CLASS_I, EMIT1(l, GPUCOL_OP_LOAD_I, GPUCOL_NO_REG, column));
 		case GPUCOL_KIND_DECIMAL:
 			set_value(out, GPUCOL_CLASS_D,
 					  EMIT1(l, GPUCOL_OP_LOAD_D, GPUCOL_NO_REG, column));
@@ -818,9 +817,10 @@ lower_node(GpucolLower *l, Expr *expr, GpucolValue *out)
 static bool
 lower_expr(GpucolLower *l, Expr *expr, GpucolValue *out)
 {
-	if (l->conditional == 0 ? gpucol_lower_is_constant(expr) :
-		gpucol_lower_is_safe_constant(l, expr))
+	if (l->conditional == 0 ? gpucol_lower_is_constant(expr) : gpucol_lower_is_safe_constant(l, expr))
 		return gpucol_lower_const(l, expr, out);
+	if (l->fold != NULL && gpucol_lower_fold_test(l, expr, out))
+		return true;
 	if (exprType((Node *) expr) == BOOLOID && !IsA(expr, Var))
 	{
 		int			column;

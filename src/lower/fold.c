@@ -31,6 +31,7 @@
 
 #include "lower/array_value.h"
 #include "lower/lower.h"
+#include "lower/match.h"
 
 #define FOLD_VARNO		(-20)	/* of no table, nor any special number of PostgreSQL's */
 
@@ -284,8 +285,6 @@ lower_column(GpucolLower *l, GpucolFold *fold, int number, GpucolValue *out)
 		return false;
 	if (number == fold->narrays)
 		return set_value(out, GPUCOL_CLASS_I, EMIT1(l, GPUCOL_OP_EACH_NUMBER, array, element.width));
-	if (element.type == NUMERICOID)
-		return gpucol_lower_decline(l, "elements that are numerics");
 	op = element.cls == GPUCOL_CLASS_I ? GPUCOL_OP_EACH_I : element.cls == GPUCOL_CLASS_F ? GPUCOL_OP_EACH_F :
 		GPUCOL_OP_EACH_S;
 	return set_value(out, element.cls, EMIT1(l, op, array, element.width));
@@ -325,6 +324,46 @@ gpucol_lower_fold_value(GpucolLower *l, const Var *var, GpucolValue *out)
 	if (!lower_of_row(l, list_nth(fold->subplan->args, number - fold->ncolumns), out))
 		return false;
 	return !fold->per_element || spread(l, out, out);
+}
+
+/* ---- conditions that bytes decide ---- */
+
+/* Number the only Var of an expression as host tests number it; *only was its number, -1 where there are several. */
+static Node *
+number_only(Node *node, AttrNumber *only)
+{
+	Var		   *var = (Var *) node;
+
+	if (node == NULL)
+		return NULL;
+	if (!IsA(node, Var))
+		return expression_tree_mutator(node, number_only, only);
+	*only = *only == 0 || *only == var->varattno ? var->varattno : -1;
+	var = copyObject(var);
+	var->varno = 1;
+	var->varattno = 1;
+	return (Node *) var;
+}
+
+bool
+gpucol_lower_fold_test(GpucolLower *l, Expr *expr, GpucolValue *out)
+{
+	GpucolLower mark = *l;
+	AttrNumber	only = 0;
+	GpucolValue value;
+
+	if (!l->fold->per_element || exprType((Node *) expr) != BOOLOID || IsA(expr, Var))
+		return false;
+	expr = (Expr *) number_only((Node *) expr, &only);
+	if (only < 1 || only > l->fold->narrays ||
+		!lower_column(l, l->fold, only - 1, &value) || value.cls != GPUCOL_CLASS_S ||
+		gpucol_match_create(l, expr) == NULL)
+	{
+		gpucol_lower_restore(l, &mark);
+		return false;
+	}
+	return set_value(out, GPUCOL_CLASS_B,
+					 EMIT1(l, GPUCOL_OP_HOST_EACH, value.reg, gpucol_lower_add_host(l, -1, expr)));
 }
 
 /* ---- conditions and arguments ---- */

@@ -165,17 +165,18 @@ static void
 init_test(HostTest *test, GpucolLower *l, const GpucolHostTest *host,
 		  PlanState *ps)
 {
-	AttrNumber	attnum = l->columns[host->column].attnum;
 	TupleDesc	desc = CreateTemplateTupleDesc(1);
-
 	bool		predicate = exprType((Node *) host->expr) == BOOLOID;
 
+	memset(test, 0, sizeof(*test));
 	test->match = predicate ? gpucol_match_create(l, host->expr) : NULL;
+	if (host->column < 0)
+		return;
 	test->cuts = test->match == NULL ? NULL : gpucol_match_cuts(test->match);
 	test->array = test->match == NULL ? NULL : gpucol_match_array_tree(l, host->expr);
 	gpucol_typemap_init(&test->made, exprType((Node *) host->expr), exprTypmod((Node *) host->expr),
 						exprCollation((Node *) host->expr));
-	TupleDescCopyEntry(desc, 1, l->desc, attnum);
+	TupleDescCopyEntry(desc, 1, l->desc, l->columns[host->column].attnum);
 	test->slot = MakeSingleTupleTableSlot(desc, &TTSOpsVirtual);
 	test->state = gpucol_lower_init(host->expr, ps);
 	test->map = &l->maps[host->column];

@@ -55,7 +55,7 @@ typedef struct GpucolValue
 /* A test, or a BYTES value, that PostgreSQL itself evaluates, once per distinct value. */
 typedef struct GpucolHostTest
 {
-	int			column;			/* program column slot */
+	int			column;			/* program column slot; -1: of elements of arrays, decided on their bytes */
 	Expr	   *expr;			/* over that column as Var (1, 1) */
 } GpucolHostTest;
 
@@ -326,6 +326,9 @@ extern bool gpucol_lower_subplan(GpucolLower *l, SubPlan *subplan, GpucolValue *
 
 /* ... a Var that is none of the table's: a value of the fold at hand */
 extern bool gpucol_lower_fold_value(GpucolLower *l, const Var *var, GpucolValue *out);
+
+/* ... a condition that the bytes of one element decide; false, and there is no reason, if it is none */
+extern bool gpucol_lower_fold_test(GpucolLower *l, Expr *expr, GpucolValue *out);
 
 /* lower/bucket.c: width_bucket() of floats */
 extern bool gpucol_lower_bucket(GpucolLower *l, List *args, GpucolValue *out);

@@ -828,6 +828,7 @@ rewrite_query(Query *query, bool top, bool keep_table, Bitmapset *asked)
 	rewrite_sublinks(query->havingQual, &count);
 	if (reason != NULL || query->setOperations != NULL)
 		return count;
+	count += gpucol_subquery_elements(query);
 	count += rewrite_laterals(query, !bms_is_empty(asked));
 	if (query->hasSubLinks)
 		count += rewrite_level(query, top, asked);

@@ -115,6 +115,12 @@ extern Node *gpucol_subquery_join_once(Query *query, SubLink *sublink);
  */
 extern bool gpucol_subquery_join_lateral(Query *query, Index rti, bool asked);
 
+/*
+ * subquery_elements.c: write aggregates of the elements of a row's arrays behind LATERAL, and IN of such elements, as
+ * expressions of the row; how many.
+ */
+extern int	gpucol_subquery_elements(Query *query);
+
 /* seldom.c: a subquery in an expression is executed for no row, as far as can be told. */
 extern void gpucol_seldom_mark(Query *query);
 

@@ -80,6 +80,9 @@ SELECT query, alike(query) FROM (VALUES
 	('SELECT max((SELECT count(*) FROM unnest(plain) e WHERE e IN (1, 5, 9, 13, 60))) AS c FROM #'),
 	('SELECT sum((SELECT count(*) FROM unnest(plain) e WHERE 10 / e > 2 AND e > 0)) AS c FROM # WHERE k = 3'),
 	('SELECT sum((SELECT sum(10 / e) FROM unnest(plain) e WHERE e > 0)) AS c FROM #'),
+	('SELECT count(*), sum(id) FROM # WHERE EXISTS (SELECT FROM unnest(t) e WHERE e LIKE ''w1%'' OR e = ''w7'')'),
+	('SELECT k, sum((SELECT count(*) FROM unnest(t) WITH ORDINALITY u(e, o) WHERE e > ''w2'' AND o > 1)) AS c FROM # GROUP BY k'),
+	('SELECT count(*), sum(id) FROM # WHERE NOT EXISTS (SELECT FROM unnest(n) e WHERE e > 1.5)'),
 	('SELECT sum((SELECT sum(e) FROM unnest(plain) e)) AS c FROM # WHERE false'),
 	('SELECT a.k, sum((SELECT sum(e) FROM unnest(a.plain) e WHERE e < b.x)) AS c FROM # a JOIN # b ON b.id = a.id + 1 GROUP BY a.k')) q(query);
 CREATE FUNCTION fails_alike(query text) RETURNS text LANGUAGE plpgsql AS $$
@@ -97,6 +100,20 @@ BEGIN
 	SET LOCAL gpucol.pushdown = allow;
 	RETURN CASE WHEN of_heap = of_packed THEN of_heap ELSE format('%s, but %s', of_heap, of_packed) END;
 END $$;
+-- behind LATERAL, and IN
+EXPLAIN (COSTS OFF) SELECT k, sum(l.s), max(l.m) FROM fold_packed, LATERAL (SELECT sum(e) s, max(e) m FROM unnest(plain) e WHERE e > x) l GROUP BY k;
+EXPLAIN (COSTS OFF) SELECT k, sum(l.s) FROM fold_packed LEFT JOIN LATERAL (SELECT sum(e) s FROM unnest(plain) e) l ON true GROUP BY k;
+EXPLAIN (COSTS OFF) SELECT count(*) FROM fold_packed WHERE x IN (SELECT unnest(plain));
+SELECT query, alike(query) FROM (VALUES
+	('SELECT k, sum(l.s) AS s, max(l.m) AS m FROM #, LATERAL (SELECT sum(e) s, max(e) m FROM unnest(plain) e WHERE e > x) l GROUP BY k'),
+	('SELECT k, sum(l.s) AS s, count(l.c) AS c FROM # LEFT JOIN LATERAL (SELECT sum(e) s, count(*) c FROM unnest(odd) e) l ON true GROUP BY k'),
+	('SELECT k, sum(l.s) AS s, count(l.c) AS c FROM # LEFT JOIN LATERAL (SELECT sum(e) s, count(*) c FROM unnest(odd) e) l ON k > 4 GROUP BY k'),
+	('SELECT id, l.c FROM #, LATERAL (SELECT count(*) c FROM unnest(t) e WHERE e < ''w2'') l WHERE l.c > 1'),
+	('SELECT count(*), sum(id) FROM # WHERE x IN (SELECT unnest(odd))'),
+	('SELECT count(*), sum(id) FROM # WHERE x NOT IN (SELECT e FROM unnest(odd) e)'),
+	('SELECT (x IN (SELECT unnest(odd))) AS i, count(*) FROM # GROUP BY 1'),
+	('SELECT count(*) FILTER (WHERE NOT w = ANY (SELECT unnest(t))) AS c FROM #'),
+	('SELECT count(*), sum(id) FROM # WHERE x IN (SELECT e FROM unnest(plain) e WHERE e > k)')) q(query);
 -- errors are PostgreSQL's, and only of what is evaluated
 SELECT query, fails_alike(query) FROM (VALUES
 	('SELECT sum((SELECT sum(10 / e) FROM unnest(plain) e)) FROM #'),

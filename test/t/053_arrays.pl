@@ -4,6 +4,8 @@
 # What is not of one dimension from 1 on is in the first of three segments, so that arrays are there as bytes,
 # and as lengths and elements.
 #
+# Then subqueries over the elements of each row: aggregates, EXISTS, IN, behind LATERAL.
+#
 # Every answer is compared by EXCEPT ALL in both directions.  All statements but those that group by arrays themselves
 # must be one node of gpucol's.
 # GPUCOL_SEED repeats a run, GPUCOL_STEPS is its length, or GPUCOL_SECONDS.
@@ -91,7 +93,18 @@ my ($steps, $wrong) = compare_queries($node, steps => 250, query => \&array_stat
 	push @others, $query if $ours ne 't' && $ENV{GPUCOL_VERBOSE};
 });
 
+my ($folded, $folds) = (0, 0);
+my (undef, $unlike) = compare_queries($node, steps => 150, query => \&fold_statement, count => sub {
+	my ($query, $ours) = @_;
+
+	$folds++;
+	$folded += $ours eq 't';
+	push @others, $query if $ours ne 't' && $ENV{GPUCOL_VERBOSE};
+});
+
 diag($_) for @others;
+ok($unlike == 0, "$folds statements over elements of each row answered alike, $folded pushed down");
+cmp_ok($folded, '>', $folds * 0.5, 'most of them were pushed down');
 ok($wrong == 0, "$steps statements answered alike, $pushed pushed down, $refused refused alike");
 cmp_ok($pushed, '>', $steps * 0.8, 'most were pushed down');
 $node->stop;

@@ -9,7 +9,7 @@ use warnings;
 use Exporter 'import';
 use Gpucol qw(between pick);
 
-our @EXPORT = qw(array_statement array_tables array_change element_statement);
+our @EXPORT = qw(array_statement array_tables array_change element_statement fold_statement);
 
 # Columns, a constant element or NULL, a column of the table with such values.
 my @COLUMNS = (
@@ -240,6 +240,52 @@ sub element_statement
 		"array_position(s.$name, " . $column->[1]->() . "::$TYPE{$name}) " . pick('= 1', '> 1', 'IS NULL'), "s.$name " . pick('@>', '&&', '<@') . ' ' . list($column->[1], $name)) . ($where =~ s/^ WHERE (.*)/ AND $1/r =~ s/.*\bu\..*//r) if rand() < 0.2;
 	my $sql = 'SELECT ' . join(', ', map { "$_ AS c" . ++$n } @keys, map { of_elements($column, $from) } 1 .. between(1, 3)) . " FROM $from$where";
 	return $sql . (@keys ? ' GROUP BY ' . join(', ', @keys) . (rand() < 0.2 ? ' HAVING count(*) > 3' : '') : '');
+}
+
+# A subquery over the elements of row s, one value; exact: it is no float that is computed.
+sub fold
+{
+	my ($column, $exact) = @_;
+	my $name = $column->[0];
+	my $float = $name =~ /^[fr]$/;
+	my $where = rand() < 0.5 ? ' WHERE ' . join(pick(' AND ', ' OR '), map { on_element($column) } 1 .. between(1, 2)) : '';
+	my $from = "unnest(s.$name) u(e)";
+	my @of = ('count(*)', 'count(u.e)', $name =~ /^[tvn]$/ ? () : ('min(u.e)', 'max(u.e)'));
+
+	push @of, 'sum(u.e)', 'avg(u.e)', 'sum(u.e) FILTER (WHERE ' . on_element($column) . ')', 'sum(CASE WHEN ' . on_element($column) . ' THEN u.e END)'
+	  if $name =~ /^(?:s|i|few|b)$/ || ($float && !$exact);
+	return "(SELECT " . pick('sum(u.o)', 'count(*)', 'max(u.o)') . " FROM unnest(s.$name) WITH ORDINALITY u(e, o)$where)" if rand() < 0.15;
+	return "(SELECT " . pick('count(*)', 'count(u.e2)', 'count(u.e)') . " FROM unnest(s.$name, s.@{[ pick(@ALL)->[0] ]}) u(e, e2)$where)" if rand() < 0.15;
+	return "(SELECT " . pick(@of) . " FROM $from$where)";
+}
+
+# A condition on one, or on elements.
+sub fold_condition
+{
+	my $column = pick(@ALL);
+	my $name = $column->[0];
+	my $value = $column->[2];
+
+	return pick('', 'NOT ') . "EXISTS (SELECT FROM unnest(s.$name) u(e) WHERE " . join(pick(' AND ', ' OR '), map { on_element($column) } 1 .. between(1, 2)) . ')' if rand() < 0.4;
+	return "s.$value " . pick('', 'NOT ') . 'IN (SELECT ' . pick("unnest(s.$name)", "e FROM unnest(s.$name) e") . ')' if defined $value && rand() < 0.3;
+	return fold(pick(grep { $_->[0] =~ /^(?:s|i|few|b)$/ } @ALL), 1) . ' ' . pick('>', '<', '=', '<>') . ' ' . between(0, 4);
+}
+
+# A statement over subqueries of each row's elements.
+sub fold_statement
+{
+	my $of = sub { my ($exact) = @_; return fold(pick(@ALL), $exact); };
+	my $where = rand() < 0.5 ? ' WHERE ' . join(' AND ', map { fold_condition() } 1 .. between(1, 2)) : '';
+	my @keys = @{ pick([], [], ['s.x'], ['s.w'], [$of->(1)], ['s.x', $of->(1)]) };
+	my $integers = pick(grep { $_->[0] =~ /^(?:s|i|few)$/ } @ALL);
+	my $n = 0;
+
+	return 'SELECT s.id AS c1, ' . $of->(0) . " AS c2 FROM t_both s$where" if rand() < 0.1;
+	return "SELECT s.x AS c1, sum(l.a) AS c2, max(l.b) AS c3 FROM t_both s" . pick(', LATERAL ', ' LEFT JOIN LATERAL ')
+	  =~ s/$/"(SELECT count(*) AS a, max(u.e) AS b FROM unnest(s.$integers->[0]) u(e) WHERE " . on_element($integers) . ') l'/er =~ s/^( LEFT.*)/$1 ON true/r . ' GROUP BY s.x' if rand() < 0.15;
+	my @list = map { "$_ AS c" . ++$n } @keys, 'count(*)', map { pick('min', 'max', 'count') . '(' . $of->(0) . ')' } 1 .. between(1, 2);
+	push @list, 'sum(' . fold($integers, 1) . ') AS c' . ++$n, 'count(*) FILTER (WHERE ' . fold_condition() . ') AS c' . ++$n if rand() < 0.5;
+	return 'SELECT ' . join(', ', @list) . " FROM t_both s$where" . (@keys ? ' GROUP BY ' . join(', ', @keys) : '');
 }
 
 1;

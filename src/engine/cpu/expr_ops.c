@@ -705,6 +705,7 @@ op_const(GpucolCpuFrame *f GPUCOL_CPU_UNUSED)
 #define op_SPREAD_I gpucol_cpu_op_SPREAD_I
 #define op_SPREAD_F gpucol_cpu_op_SPREAD_F
 #define op_SPREAD_S gpucol_cpu_op_SPREAD_S
+#define op_HOST_EACH gpucol_cpu_op_HOST_EACH
 #define op_FOLD_COUNT gpucol_cpu_op_FOLD_COUNT
 #define op_FOLD_AND gpucol_cpu_op_FOLD_AND
 #define op_FOLD_OR gpucol_cpu_op_FOLD_OR

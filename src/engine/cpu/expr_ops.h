@@ -191,6 +191,7 @@ extern GpucolStatus gpucol_cpu_op_SPREAD_B(GpucolCpuFrame *f);
 extern GpucolStatus gpucol_cpu_op_SPREAD_I(GpucolCpuFrame *f);
 extern GpucolStatus gpucol_cpu_op_SPREAD_F(GpucolCpuFrame *f);
 extern GpucolStatus gpucol_cpu_op_SPREAD_S(GpucolCpuFrame *f);
+extern GpucolStatus gpucol_cpu_op_HOST_EACH(GpucolCpuFrame *f);
 extern GpucolStatus gpucol_cpu_op_FOLD_COUNT(GpucolCpuFrame *f);
 extern GpucolStatus gpucol_cpu_op_FOLD_AND(GpucolCpuFrame *f);
 extern GpucolStatus gpucol_cpu_op_FOLD_OR(GpucolCpuFrame *f);
