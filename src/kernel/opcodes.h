@@ -178,6 +178,9 @@ GPUCOL_OPCODE(SPREAD_F, F, F, NONE, NONE)
 GPUCOL_OPCODE(SPREAD_S, S, S, NONE, NONE)
 GPUCOL_OPCODE(HOST_EACH, B, S, NONE, NONE)	/* host predicate `aux`, which any thread may ask for */
 GPUCOL_OPCODE(FOLD_COUNT, I, B, NONE, NONE) /* of those that are true; never NULL */
+GPUCOL_OPCODE(FOLD_DISTINCT_I, I, I, B, NONE)	/* how many differ of those where b is true; never NULL */
+GPUCOL_OPCODE(FOLD_DISTINCT_F, I, F, B, NONE)
+GPUCOL_OPCODE(FOLD_DISTINCT_S, I, S, B, NONE)	/* as bytes */
 GPUCOL_OPCODE(FOLD_AND, B, B, NONE, NONE)	/* NULL where there is none, as of all that follow */
 GPUCOL_OPCODE(FOLD_OR, B, B, NONE, NONE)
 GPUCOL_OPCODE(FOLD_SUM_I, I, I, NONE, NONE) /* of integers of 4 bytes, or fewer */

@@ -57,6 +57,7 @@ typedef struct GpucolFold
 	List	   *aggs;			/* Aggrefs */
 	uint16		present;		/* is there an element?  True, for each */
 	uint16		passes;			/* the conditions, or GPUCOL_NO_REG */
+	GpucolValue argument;		/* of the aggregate at hand */
 	bool		per_element;	/* what is lowered is for elements: */
 	bool		raises;			/* it may raise an error, */
 	bool		row_raises;		/* or what is lowered for rows */
@@ -553,8 +554,12 @@ lower_argument(GpucolLower *l, GpucolFold *fold, const Aggregate *f, Aggref *agg
 		return false;
 	if (value.cls == GPUCOL_CLASS_D)
 		return gpucol_lower_decline(l, "an aggregate of numerics among elements");
+	fold->argument = value;
 	if (f->op == GPUCOL_OP_FOLD_COUNT)
 	{
+		if (agg->aggdistinct != NIL && (value.cls == GPUCOL_CLASS_B || (value.cls == GPUCOL_CLASS_S &&
+																		 !gpucol_lower_check_bytewise(l, argument))))
+			return gpucol_lower_decline(l, "distinct values that are not compared as bytes");
 		*reg = EMIT2(l, GPUCOL_OP_AND, *reg, EMIT1(l, GPUCOL_OP_NOT, is_null(l, &value), 0));
 		return true;
 	}
@@ -576,7 +581,7 @@ check_aggref(GpucolLower *l, const Aggref *agg)
 	if (f == NULL || agg->aggsplit != AGGSPLIT_SIMPLE || agg->agglevelsup != 0 || agg->aggkind != AGGKIND_NORMAL ||
 		(f->in_order && agg->aggorder != NIL) ||
 		(agg->aggdistinct != NIL && f->op != GPUCOL_OP_FOLD_MIN_I && f->op != GPUCOL_OP_FOLD_MAX_I &&
-		 f->op != GPUCOL_OP_FOLD_AND && f->op != GPUCOL_OP_FOLD_OR))
+		 f->op != GPUCOL_OP_FOLD_AND && f->op != GPUCOL_OP_FOLD_OR && f->op != GPUCOL_OP_FOLD_COUNT))
 	{
 		gpucol_lower_decline(l, "an aggregate of elements that engines do not compute");
 		return NULL;
@@ -670,6 +675,11 @@ lower_aggref(GpucolLower *l, GpucolFold *fold, Aggref *agg, GpucolValue *value)
 	leave_elements(l, fold, mask);
 	if (!ok)
 		return false;
+	if (f->op == GPUCOL_OP_FOLD_COUNT && agg->aggdistinct != NIL)
+		return set_value(value, GPUCOL_CLASS_I,
+						 EMIT2(l, fold->argument.cls == GPUCOL_CLASS_I ? GPUCOL_OP_FOLD_DISTINCT_I :
+							   fold->argument.cls == GPUCOL_CLASS_F ? GPUCOL_OP_FOLD_DISTINCT_F :
+							   GPUCOL_OP_FOLD_DISTINCT_S, fold->argument.reg, reg));
 	set_value(value, gpucol_opcode_class((GpucolOpcode) f->op, 0),
 			  EMIT1(l, (GpucolOpcode) f->op, reg, f->aux));
 	if (value->cls == GPUCOL_CLASS_D)

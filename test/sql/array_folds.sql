@@ -31,6 +31,7 @@ EXPLAIN (COSTS OFF) SELECT count(*) FROM fold_packed WHERE EXISTS (SELECT FROM u
 EXPLAIN (COSTS OFF) SELECT (SELECT max(e) FROM unnest(plain) e), count(*) FROM fold_packed GROUP BY 1;
 EXPLAIN (COSTS OFF) SELECT sum((SELECT sum(p * q) FROM unnest(plain, f) u(p, q))) FROM fold_packed;
 EXPLAIN (COSTS OFF) SELECT count((SELECT sum(e * o) FROM unnest(plain) WITH ORDINALITY u(e, o) WHERE e > 3 AND o < 4)) FROM fold_packed;
+EXPLAIN (COSTS OFF) SELECT sum((SELECT count(DISTINCT e) FROM unnest(t) e WHERE e LIKE 'w1%')) FROM fold_packed;
 -- PostgreSQL does: elements that no engine computes with, aggregates that it does not know, volatile functions, rows of other tables
 EXPLAIN (COSTS OFF) SELECT sum((SELECT sum(e) FROM unnest(n) e)) FROM fold_packed;
 EXPLAIN (COSTS OFF) SELECT sum((SELECT variance(e) FROM unnest(plain) e)) FROM fold_packed;
@@ -82,6 +83,9 @@ SELECT query, alike(query) FROM (VALUES
 	('SELECT sum((SELECT sum(10 / e) FROM unnest(plain) e WHERE e > 0)) AS c FROM #'),
 	('SELECT count(*), sum(id) FROM # WHERE EXISTS (SELECT FROM unnest(t) e WHERE e LIKE ''w1%'' OR e = ''w7'')'),
 	('SELECT k, sum((SELECT count(*) FROM unnest(t) WITH ORDINALITY u(e, o) WHERE e > ''w2'' AND o > 1)) AS c FROM # GROUP BY k'),
+	('SELECT k, max((SELECT count(DISTINCT e) FROM unnest(plain) e)) AS c, sum((SELECT count(DISTINCT e) FROM unnest(t) e WHERE e <> w)) AS d FROM # GROUP BY k'),
+	('SELECT k, sum((SELECT count(DISTINCT e) FROM unnest(r) e WHERE e >= 0)) AS c, sum((SELECT count(DISTINCT o % 3) FROM unnest(odd) WITH ORDINALITY u(e, o))) AS d FROM # GROUP BY k'),
+	('SELECT sum((SELECT count(DISTINCT e) FROM unnest(odd) e)) AS c, sum((SELECT count(DISTINCT e) FROM unnest(n) e)) AS d FROM #'),
 	('SELECT count(*), sum(id) FROM # WHERE NOT EXISTS (SELECT FROM unnest(n) e WHERE e > 1.5)'),
 	('SELECT sum((SELECT sum(e) FROM unnest(plain) e)) AS c FROM # WHERE false'),
 	('SELECT a.k, sum((SELECT sum(e) FROM unnest(a.plain) e WHERE e < b.x)) AS c FROM # a JOIN # b ON b.id = a.id + 1 GROUP BY a.k')) q(query);

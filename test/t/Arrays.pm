@@ -250,7 +250,7 @@ sub fold
 	my $float = $name =~ /^[fr]$/;
 	my $where = rand() < 0.5 ? ' WHERE ' . join(pick(' AND ', ' OR '), map { on_element($column) } 1 .. between(1, 2)) : '';
 	my $from = "unnest(s.$name) u(e)";
-	my @of = ('count(*)', 'count(u.e)', $name =~ /^[tvn]$/ ? () : ('min(u.e)', 'max(u.e)'));
+	my @of = ('count(*)', 'count(u.e)', 'count(DISTINCT u.e)', $name =~ /^[tvn]$/ ? () : ('min(u.e)', 'max(u.e)'));
 
 	push @of, 'sum(u.e)', 'avg(u.e)', 'sum(u.e) FILTER (WHERE ' . on_element($column) . ')', 'sum(CASE WHEN ' . on_element($column) . ' THEN u.e END)'
 	  if $name =~ /^(?:s|i|few|b)$/ || ($float && !$exact);

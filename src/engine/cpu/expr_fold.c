@@ -13,16 +13,19 @@
  *-------------------------------------------------------------------------
  */
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "engine/cpu/expr_ops.h"
 #include "engine/cpu/items.h"
 #include "kernel/array_value.h"
+#include "kernel/bytes_order.h"
 #include "kernel/float_order.h"
 
 #define N GPUCOL_VECTOR_VALUES
 
 #define MOST_ARRAYS		16		/* of a fold */
+#define FEW_KEYS		16		/* are sorted in place */
 
 /* Elements of a row that follow one another. */
 typedef struct Part
@@ -571,4 +574,148 @@ gpucol_cpu_op_FOLD_COUNT(GpucolCpuFrame *f)
 		for (uint32_t j = 0; j < walk.n; j++)
 			f->dst->v.i[walk.of[j]] += f->a->v.b[j] && !GPUCOL_CPU_NULL_AT(f->a, j);
 	return status;
+}
+
+/* ---- values that differ ---- */
+
+/* A value that is compared; of strings the bytes. */
+typedef union Key
+{
+	int64_t		number;
+	GpucolBytes string;
+} Key;
+
+/* The values of a row. */
+typedef struct Keys
+{
+	Key		   *keys;
+	uint32_t	n;
+	uint32_t	room;
+	int			(*compare) (const void *a, const void *b);
+} Keys;
+
+static int
+compare_numbers(const void *a, const void *b)
+{
+	int64_t		x = ((const Key *) a)->number;
+	int64_t		y = ((const Key *) b)->number;
+
+	return x < y ? -1 : x > y;
+}
+
+static int
+compare_strings(const void *a, const void *b)
+{
+	return gpucol_bytes_compare(&((const Key *) a)->string, &((const Key *) b)->string);
+}
+
+/* Add a value; false: no memory. */
+static bool
+add_key(GpucolRun *run, Keys *keys, Key key)
+{
+	if (keys->n == keys->room)
+	{
+		uint32_t	room = keys->room == 0 ? N : keys->room * 2;
+		Key		   *more = gpucol_cpu_realloc(run, keys->keys, sizeof(Key) * room);
+
+		if (more == NULL)
+			return false;
+		keys->keys = more;
+		keys->room = room;
+	}
+	keys->keys[keys->n++] = key;
+	return true;
+}
+
+/* Sort the values, a few by putting each in its place. */
+static void
+sort_keys(Keys *keys)
+{
+	if (keys->n > FEW_KEYS)
+	{
+		qsort(keys->keys, keys->n, sizeof(Key), keys->compare);
+		return;
+	}
+	for (uint32_t i = 1; i < keys->n; i++)
+	{
+		Key			key = keys->keys[i];
+		uint32_t	at = i;
+
+		for (; at > 0 && keys->compare(&keys->keys[at - 1], &key) > 0; at--)
+			keys->keys[at] = keys->keys[at - 1];
+		keys->keys[at] = key;
+	}
+}
+
+/* How many differ; there are none then. */
+static int64_t
+count_keys(Keys *keys)
+{
+	int64_t		n = keys->n > 0;
+
+	sort_keys(keys);
+	for (uint32_t i = 1; i < keys->n; i++)
+		n += keys->compare(&keys->keys[i - 1], &keys->keys[i]) != 0;
+	keys->n = 0;
+	return n;
+}
+
+static Key
+key_of(const GpucolCpuReg *reg, uint32_t j)
+{
+	if (reg->cls == GPUCOL_CLASS_S)
+		return (Key) {.string = gpucol_cpu_op_string(reg, j)};
+	return (Key) {.number = reg->cls == GPUCOL_CLASS_F ? gpucol_float_order(reg->v.f[j]) : reg->v.i[j]};
+}
+
+static GpucolStatus
+count_distinct(GpucolCpuFrame *f)
+{
+	Keys		keys = {.compare = f->a->cls == GPUCOL_CLASS_S ? compare_strings : compare_numbers};
+	GpucolRun  *run = f->worker->run;
+	uint32_t	row = 0;
+	GpucolStatus status;
+	Walk		walk;
+
+	begin(f, &walk);
+	f->dst->nulls = NULL;
+	memset(f->dst->v.i, 0, sizeof(int64_t) * f->n);
+	while ((status = next_elements(f, &walk)) == GPUCOL_OK && walk.n > 0)
+		for (uint32_t j = 0; j < walk.n; j++)
+		{
+			if (GPUCOL_CPU_NULL_AT(f->a, j) || GPUCOL_CPU_NULL_AT(f->b, j) || !f->b->v.b[j])
+				continue;
+			if (walk.of[j] != row)
+			{
+				f->dst->v.i[row] = count_keys(&keys);
+				row = walk.of[j];
+			}
+			if (!add_key(run, &keys, key_of(f->a, j)))
+			{
+				gpucol_cpu_free(run, keys.keys);
+				return GPUCOL_OUT_OF_MEMORY;
+			}
+		}
+	if (keys.n > 0)
+		f->dst->v.i[row] = count_keys(&keys);
+	gpucol_cpu_free(run, keys.keys);
+	return status;
+}
+
+GpucolStatus
+gpucol_cpu_op_FOLD_DISTINCT_I(GpucolCpuFrame *f)
+{
+	return count_distinct(f);
+}
+
+GpucolStatus
+gpucol_cpu_op_FOLD_DISTINCT_F(GpucolCpuFrame *f)
+{
+	return count_distinct(f);
+}
+
+GpucolStatus
+gpucol_cpu_op_FOLD_DISTINCT_S(GpucolCpuFrame *f)
+{
+	return count_distinct(f);
 }

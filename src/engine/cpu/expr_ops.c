@@ -707,6 +707,9 @@ op_const(GpucolCpuFrame *f GPUCOL_CPU_UNUSED)
 #define op_SPREAD_S gpucol_cpu_op_SPREAD_S
 #define op_HOST_EACH gpucol_cpu_op_HOST_EACH
 #define op_FOLD_COUNT gpucol_cpu_op_FOLD_COUNT
+#define op_FOLD_DISTINCT_I gpucol_cpu_op_FOLD_DISTINCT_I
+#define op_FOLD_DISTINCT_F gpucol_cpu_op_FOLD_DISTINCT_F
+#define op_FOLD_DISTINCT_S gpucol_cpu_op_FOLD_DISTINCT_S
 #define op_FOLD_AND gpucol_cpu_op_FOLD_AND
 #define op_FOLD_OR gpucol_cpu_op_FOLD_OR
 #define op_FOLD_SUM_I gpucol_cpu_op_FOLD_SUM_I
