@@ -118,6 +118,18 @@ SELECT query, alike(query) FROM (VALUES
 	('SELECT (x IN (SELECT unnest(odd))) AS i, count(*) FROM # GROUP BY 1'),
 	('SELECT count(*) FILTER (WHERE NOT w = ANY (SELECT unnest(t))) AS c FROM #'),
 	('SELECT count(*), sum(id) FROM # WHERE x IN (SELECT e FROM unnest(plain) e WHERE e > k)')) q(query);
+-- parameters whose values are known when a plan is executed
+SET plan_cache_mode = force_generic_plan;
+PREPARE of_packed(int, int) AS SELECT count(*), sum((SELECT count(*) FROM unnest(plain) e WHERE e > $1 AND e < x)) FROM fold_packed WHERE EXISTS (SELECT FROM unnest(odd) e WHERE e = $2);
+PREPARE of_heap(int, int) AS SELECT count(*), sum((SELECT count(*) FROM unnest(plain) e WHERE e > $1 AND e < x)) FROM fold_heap WHERE EXISTS (SELECT FROM unnest(odd) e WHERE e = $2);
+EXPLAIN (COSTS OFF) EXECUTE of_packed(5, 7);
+EXECUTE of_packed(5, 7);
+EXECUTE of_heap(5, 7);
+EXECUTE of_packed(NULL, 4);
+EXECUTE of_heap(NULL, 4);
+EXECUTE of_packed(60, NULL);
+EXECUTE of_heap(60, NULL);
+RESET plan_cache_mode;
 -- errors are PostgreSQL's, and only of what is evaluated
 SELECT query, fails_alike(query) FROM (VALUES
 	('SELECT sum((SELECT sum(10 / e) FROM unnest(plain) e)) FROM #'),
