@@ -45,7 +45,8 @@ init_args(GpucolFeed *feed, GpucolFeeder *f, PlanState *parent)
 	f->typbyval = palloc0(n * sizeof(bool));
 	for (int i = 0; i < f->fed->nargs; i++)
 	{
-		f->exprs[i] = init_arg(feed, &f->fed->args[i], parent, &f->outputs[i]);
+		if (!gpucol_fed_is_constant(&f->fed->args[i]))
+			f->exprs[i] = init_arg(feed, &f->fed->args[i], parent, &f->outputs[i]);
 		feed->evaluates |= f->exprs[i] != NULL;
 		get_typlenbyval(exprType((Node *) f->fed->args[i].expr), &f->typlen[i], &f->typbyval[i]);
 	}
@@ -125,7 +126,34 @@ gpucol_feed_create(const GpucolGroupPlan *plan, PlanState *parent, TupleDesc des
  * ------------------------------------------------------------------------
  */
 
-/* Columns of a batch's arguments: the engine's as datums, room for PostgreSQL's. */
+/* An argument of n rows, of a column of the engine; or a constant; or room for what PostgreSQL evaluates. */
+static void
+load_argument(const GpucolFeeder *f, int i, const GpucolResultColumn *column, uint32 n, GpucolFeedInput *input)
+{
+	const Const *constant = (const Const *) f->fed->args[i].expr;
+
+	input->values[i] = palloc(Max(n, 1) * sizeof(Datum));
+	input->isnull[i] = palloc(Max(n, 1) * sizeof(bool));
+	if (column != NULL)
+	{
+		gpucol_output_datums(&f->outputs[i], column, n, input->values[i], input->isnull[i]);
+		return;
+	}
+	for (uint32 row = 0; row < n && f->exprs[i] == NULL; row++)
+	{
+		input->values[i][row] = constant->constvalue;
+		input->isnull[i][row] = constant->constisnull;
+	}
+}
+
+/* The column of an argument; NULL: the engine has none. */
+static const GpucolResultColumn *
+column_of(const GpucolResult *result, const GpucolFedArg *arg)
+{
+	return arg->output < 0 ? NULL : &result->columns[arg->output];
+}
+
+/* Columns of a batch's arguments. */
 static void
 load_input(const GpucolFeeder *f, const GpucolFeedRows *rows, GpucolFeedInput *input)
 {
@@ -136,13 +164,7 @@ load_input(const GpucolFeeder *f, const GpucolFeedRows *rows, GpucolFeedInput *i
 	input->values = palloc(Max(f->fed->nargs, 1) * sizeof(Datum *));
 	input->isnull = palloc(Max(f->fed->nargs, 1) * sizeof(bool *));
 	for (int i = 0; i < f->fed->nargs && !numbers; i++)
-	{
-		input->values[i] = palloc(n * sizeof(Datum));
-		input->isnull[i] = palloc(n * sizeof(bool));
-		if (f->exprs[i] == NULL)
-			gpucol_output_datums(&f->outputs[i], &result->columns[f->fed->args[i].output],
-								 result->nrows, input->values[i], input->isnull[i]);
-	}
+		load_argument(f, i, column_of(result, &f->fed->args[i]), result->nrows, input);
 	input->pass = f->fed->filter.expr != NULL || rows->pass != NULL ? palloc(n) : NULL;
 	if (input->pass != NULL && rows->pass != NULL)
 		memcpy(input->pass, rows->pass, result->nrows);
@@ -268,12 +290,12 @@ feed_new(GpucolFeed *feed, GpucolFeeder *f, const GpucolFeedRows *rows, GpucolFe
 		groups[i] = rows->groups[chosen[i]];
 	for (int i = 0; i < f->fed->nargs; i++)
 	{
-		GpucolResultColumn column = gpucol_result_column_chosen(&rows->result->columns[f->fed->args[i].output],
-																chosen, result.nrows);
+		const GpucolResultColumn *column = column_of(rows->result, &f->fed->args[i]);
+		GpucolResultColumn some_of = {0};
 
-		input->values[i] = palloc(Max(result.nrows, 1) * sizeof(Datum));
-		input->isnull[i] = palloc(Max(result.nrows, 1) * sizeof(bool));
-		gpucol_output_datums(&f->outputs[i], &column, result.nrows, input->values[i], input->isnull[i]);
+		if (column != NULL)
+			some_of = gpucol_result_column_chosen(column, chosen, result.nrows);
+		load_argument(f, i, column == NULL ? NULL : &some_of, result.nrows, input);
 	}
 	input->pass = NULL;
 	f->kept.offered += rows->result->nrows;

@@ -6,7 +6,7 @@
  * For DISTINCT of values that 64 bits tell apart: numbers as they are, floats by their order, in which
  * -0 is 0 and every NaN the same, texts by the numbers of the different ones (feed_words.c).  A group
  * and the values of one row are some words, which are looked up in a hash table.  NULL is a value,
- * too; who has no use for such rows does not ask.
+ * too; who has no use for such rows does not ask.  Constants tell nothing apart.
  *
  *-------------------------------------------------------------------------
  */
@@ -34,7 +34,7 @@ struct GpucolSeen
 
 	/* the batch */
 	uint32		nrows;
-	const int64 **values;		/* by argument, by row */
+	const int64 **values;		/* by argument, by row; NULL: a constant */
 	const uint8 **nulls;
 	uint64	   *firsts;			/* by row: of the tuple */
 	uint64	   *hashes;
@@ -64,7 +64,7 @@ gpucol_seen_create(const GpucolFed *fed)
 	{
 		Node	   *arg = (Node *) fed->args[i].expr;
 
-		if (fed->args[i].value.cls == GPUCOL_CLASS_S)
+		if (!gpucol_fed_is_constant(&fed->args[i]) && fed->args[i].value.cls == GPUCOL_CLASS_S)
 			seen->words[i] = gpucol_words_create(exprType(arg), exprCollation(arg));
 	}
 	MemoryContextSwitchTo(old);
@@ -117,8 +117,11 @@ gpucol_seen_load(GpucolSeen *seen, const GpucolResult *result, const bool *pass)
 	for (int i = 0; i < seen->fed->nargs; i++)
 	{
 		const GpucolFedArg *arg = &seen->fed->args[i];
-		const GpucolResultColumn *column = &result->columns[arg->output];
+		const GpucolResultColumn *column;
 
+		if (gpucol_fed_is_constant(arg))
+			continue;
+		column = &result->columns[arg->output];
 		seen->values[i] = numbers_of(seen->words[i], arg->value.cls, column, pass, result->nrows);
 		seen->nulls[i] = column->nulls;
 	}
@@ -128,7 +131,7 @@ gpucol_seen_load(GpucolSeen *seen, const GpucolResult *result, const bool *pass)
 static inline uint64
 word_of(const GpucolSeen *seen, int i, uint32 row)
 {
-	return seen->nulls[i] != NULL && seen->nulls[i][row] ? 0 : (uint64) seen->values[i][row];
+	return seen->values[i] == NULL || (seen->nulls[i] != NULL && seen->nulls[i][row]) ? 0 : (uint64) seen->values[i][row];
 }
 
 void

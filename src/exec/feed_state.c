@@ -187,7 +187,7 @@ gpucol_feed_states_rows(GpucolFeed *feed, GpucolFeeder *f, const GpucolFeedRows 
 	bool		ok = true;
 
 	for (int i = 0; i < f->fed->nargs; i++)
-		columns[i] = &rows->result->columns[f->fed->args[i].output];
+		columns[i] = f->fed->args[i].output < 0 ? NULL : &rows->result->columns[f->fed->args[i].output];
 	gpucol_feed_states_reserve(feed, f, rows->ngroups);
 	MemoryContextSwitchTo(old);
 	if (f->fed->distinct)

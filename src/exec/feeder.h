@@ -46,7 +46,7 @@ typedef struct GpucolFeeder
 
 	/* arguments */
 	GpucolOutput *outputs;
-	GpucolMemo **exprs;			/* NULL: the engine's */
+	GpucolMemo **exprs;			/* NULL: the engine's, or a constant */
 	GpucolOutput filter_output;
 	GpucolMemo *filter;
 	int16	   *typlen;

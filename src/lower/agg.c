@@ -402,7 +402,7 @@ gpucol_lower_fed_distinct(const GpucolFedArg *arg)
 	const GpucolValue *value = &arg->value;
 
 	if (arg->output < 0)
-		return false;
+		return gpucol_fed_is_constant(arg);
 	if (value->cls == GPUCOL_CLASS_S)
 		return gpucol_lower_is_word((Node *) arg->expr);
 	return value->cls != GPUCOL_CLASS_D ||
@@ -434,7 +434,7 @@ is_told(const GpucolFed *fed)
 static bool
 is_distinct_number(const GpucolFed *fed, const AggFunction *f)
 {
-	return fed->nargs == 1 && is_told(fed) &&
+	return fed->nargs == 1 && is_told(fed) && fed->args[0].output >= 0 &&
 		(fed->args[0].value.cls != GPUCOL_CLASS_F || f->op == GPUCOL_AGG_COUNT);
 }
 

@@ -223,8 +223,15 @@ extern bool gpucol_lower_fed_regression(GpucolFed *fed, GpucolFinal *final);
  */
 extern bool gpucol_lower_fed_state(GpucolFed *fed, GpucolFinal *final);
 
-/* Is an argument of a fed aggregate a value of which 64 bits tell what equals it by its type's equality? */
+/* Is an argument of a fed aggregate a value of which 64 bits tell what equals it by its type's equality, or a constant? */
 extern bool gpucol_lower_fed_distinct(const GpucolFedArg *arg);
+
+/* Is it the same for all rows? */
+static inline bool
+gpucol_fed_is_constant(const GpucolFedArg *arg)
+{
+	return arg->output < 0 && IsA(arg->expr, Const);
+}
 
 /* Is it a text that is the same if its bytes are? */
 extern bool gpucol_lower_is_word(Node *arg);
