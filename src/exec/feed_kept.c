@@ -28,6 +28,7 @@
 #include "utils/fmgroids.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
+#include "utils/typcache.h"
 
 #include "columnar/collation.h"
 #include "exec/feed_order.h"
@@ -55,9 +56,14 @@ find_hash(GpucolFeeder *f, const SortGroupClause *clause)
 	Aggref	   *agg = f->fed->agg;
 	Oid			hash;
 	Oid			other;
+	Oid			type;
 
 	if (list_length(agg->aggdistinct) != 1 || list_length(agg->args) != 1 ||
 		!get_op_hash_functions(clause->eqop, &hash, &other))
+		return false;
+	/* fields of a row may have no hash */
+	type = exprType((Node *) linitial_node(TargetEntry, agg->args)->expr);
+	if (!OidIsValid(lookup_type_cache(type, TYPECACHE_HASH_PROC)->hash_proc))
 		return false;
 	for (int i = 0; i < (int) lengthof(orderless); i++)
 	{

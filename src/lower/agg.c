@@ -396,6 +396,29 @@ gpucol_lower_is_word(Node *arg)
 		get_collation_isdeterministic(exprCollation(arg));
 }
 
+/* Can values of an expression be put in order, those of a row's fields each by itself? */
+static bool
+has_order(const Expr *expr)
+{
+	Oid			type = exprType((const Node *) expr);
+	ListCell   *lc;
+
+	if (!IsA(expr, RowExpr) || type != RECORDOID)
+		return type != RECORDOID && OidIsValid(lookup_type_cache(type, TYPECACHE_CMP_PROC)->cmp_proc);
+	foreach(lc, ((const RowExpr *) expr)->args)
+	{
+		if (!has_order(lfirst(lc)))
+			return false;
+	}
+	return true;
+}
+
+bool
+gpucol_lower_is_row(const Expr *expr)
+{
+	return IsA(expr, RowExpr) && ((const RowExpr *) expr)->row_typeid == RECORDOID && has_order(expr);
+}
+
 bool
 gpucol_lower_fed_distinct(const GpucolFedArg *arg)
 {

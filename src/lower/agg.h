@@ -226,6 +226,9 @@ extern bool gpucol_lower_fed_state(GpucolFed *fed, GpucolFinal *final);
 /* Is an argument of a fed aggregate a value of which 64 bits tell what equals it by its type's equality, or a constant? */
 extern bool gpucol_lower_fed_distinct(const GpucolFedArg *arg);
 
+/* Is it a row of fields that have an order, so that PostgreSQL compares rows of them without an error? */
+extern bool gpucol_lower_is_row(const Expr *expr);
+
 /* Is it the same for all rows? */
 static inline bool
 gpucol_fed_is_constant(const GpucolFedArg *arg)

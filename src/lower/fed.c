@@ -247,8 +247,8 @@ over_fields(Aggref *agg)
 	Aggref	   *copy;
 	ListCell   *lc;
 
-	if (agg->aggfnoid != F_COUNT_ANY || agg->aggdistinct == NIL || !IsA(row, RowExpr) ||
-		row->row_typeid != RECORDOID || row->args == NIL || list_length(row->args) > GPUCOL_FED_MOST_ARGS)
+	if (agg->aggfnoid != F_COUNT_ANY || agg->aggdistinct == NIL || !gpucol_lower_is_row((Expr *) row) ||
+		row->args == NIL || list_length(row->args) > GPUCOL_FED_MOST_ARGS)
 		return NULL;
 	copy = makeNode(Aggref);
 	*copy = *agg;
@@ -289,6 +289,8 @@ lower_fields(GpucolLower *l, Aggref *agg, GpucolGroupPlan *plan, GpucolFed *fed,
 static bool
 check_form(GpucolLower *l, Aggref *agg)
 {
+	ListCell   *lc;
+
 	if (agg->aggsplit != AGGSPLIT_SIMPLE || agg->agglevelsup != 0)
 		return gpucol_lower_decline(l, "aggregate %s is computed in steps",
 									format_procedure(agg->aggfnoid));
@@ -296,6 +298,14 @@ check_form(GpucolLower *l, Aggref *agg)
 		contain_subplans((Node *) agg->aggdirectargs))
 		return gpucol_lower_decline(l, "a direct argument of aggregate %s depends on the group",
 									format_procedure(agg->aggfnoid));
+	foreach(lc, agg->args)
+	{
+		TargetEntry *tle = lfirst_node(TargetEntry, lc);
+
+		if (tle->ressortgroupref != 0 && exprType((Node *) tle->expr) == RECORDOID && !gpucol_lower_is_row(tle->expr))
+			return gpucol_lower_decline(l, "aggregate %s is to sort rows whose fields have no order",
+										format_procedure(agg->aggfnoid));
+	}
 	return true;
 }
 

@@ -53,6 +53,7 @@
 #include "columnar/collation.h"
 #include "compat.h"
 #include "guc.h"
+#include "lower/agg.h"
 #include "lower/set_function.h"
 #include "plan/make.h"
 #include "plan/reason.h"
@@ -135,7 +136,7 @@ has_sets(Node *node, void *context)
 static bool
 counts_values(const Aggref *agg)
 {
-	return agg->aggfnoid == F_COUNT_ANY && !IsA(linitial_node(TargetEntry, agg->args)->expr, RowExpr);
+	return agg->aggfnoid == F_COUNT_ANY && !gpucol_lower_is_row(linitial_node(TargetEntry, agg->args)->expr);
 }
 
 /* Is an aggregate of DISTINCT values among them for which an engine hands out rows? */
