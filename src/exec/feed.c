@@ -114,7 +114,7 @@ gpucol_feed_create(const GpucolGroupPlan *plan, PlanState *parent, TupleDesc des
 		}
 		if (!f->fed->counts)
 			gpucol_kept_init(f);
-		if (f->fed->counts ? f->fed->distinct : f->fed->told && plan->sets.sets == NIL)
+		if (f->fed->counts ? f->fed->distinct : f->fed->apart && plan->sets.sets == NIL)
 			f->seen = gpucol_seen_create(f->fed);
 		f->seeking &= f->seen == NULL;
 	}

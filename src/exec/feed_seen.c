@@ -131,7 +131,9 @@ gpucol_seen_load(GpucolSeen *seen, const GpucolResult *result, const bool *pass)
 static inline uint64
 word_of(const GpucolSeen *seen, int i, uint32 row)
 {
-	return seen->values[i] == NULL || (seen->nulls[i] != NULL && seen->nulls[i][row]) ? 0 : (uint64) seen->values[i][row];
+	bool		none = seen->values[i] == NULL || (seen->nulls[i] != NULL && seen->nulls[i][row]);
+
+	return none ? 0 : (uint64) seen->values[i][row];
 }
 
 void

@@ -69,7 +69,7 @@ typedef struct GpucolFeeder
 
 	GpucolFeedState *states;			/* by group, unless it keeps */
 	GpucolAggState *numbers;	/* instead, where fed->counts: one or three each */
-	GpucolSeen *seen;			/* where fed->distinct, or rows are kept and `told`: what groups have had */
+	GpucolSeen *seen;			/* where fed->distinct, or rows are kept and `apart`: what groups have had */
 	uint32		nstates;
 	uint32		room;
 	GpucolKept	kept;

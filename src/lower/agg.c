@@ -434,7 +434,7 @@ gpucol_lower_fed_distinct(const GpucolFedArg *arg)
 
 /* Are all arguments such, and told apart by their types' equality? */
 static bool
-is_told(const GpucolFed *fed)
+are_apart(const GpucolFed *fed)
 {
 	ListCell   *lc;
 
@@ -457,7 +457,7 @@ is_told(const GpucolFed *fed)
 static bool
 is_distinct_number(const GpucolFed *fed, const AggFunction *f)
 {
-	return fed->nargs == 1 && is_told(fed) && fed->args[0].output >= 0 &&
+	return fed->nargs == 1 && are_apart(fed) && fed->args[0].output >= 0 &&
 		(fed->args[0].value.cls != GPUCOL_CLASS_F || f->op == GPUCOL_AGG_COUNT);
 }
 
@@ -467,7 +467,7 @@ gpucol_lower_fed_state(GpucolFed *fed, GpucolFinal *final)
 	const AggFunction *f = find_aggregate(fed->agg->aggfnoid);
 	bool		distinct = fed->agg->aggdistinct != NIL;
 
-	fed->told = is_told(fed) && (fed->filter.expr == NULL || fed->filter.output >= 0);
+	fed->apart = are_apart(fed) && (fed->filter.expr == NULL || fed->filter.output >= 0);
 	if (gpucol_lower_fed_regression(fed, final))
 		return true;
 	if (f == NULL || (fed->agg->aggorder != NIL && !distinct) || fed->nargs > 1 ||

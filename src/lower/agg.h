@@ -90,7 +90,7 @@ typedef struct GpucolFed
 	bool		counts;			/* states such as engines keep, of outputs: exec/feed_state.c */
 	bool		distinct;		/* then: of different values, each of which 64 bits tell apart */
 	bool		whole;			/* then: the arguments are the fields of a row, which is no NULL */
-	bool		told;			/* not counts: DISTINCT of values, each of which 64 bits tell apart */
+	bool		apart;			/* not counts: DISTINCT of values, each of which 64 bits tell apart */
 	GpucolAgg	state;			/* its operation and class; of PRODUCTS there are three: y with x,
 								 * x and y with themselves */
 	Oid			cast;			/* function from the output's type to the aggregate's, or
@@ -223,7 +223,7 @@ extern bool gpucol_lower_fed_regression(GpucolFed *fed, GpucolFinal *final);
  */
 extern bool gpucol_lower_fed_state(GpucolFed *fed, GpucolFinal *final);
 
-/* Is an argument of a fed aggregate a value of which 64 bits tell what equals it by its type's equality, or a constant? */
+/* Is a fed aggregate's argument a constant, or do 64 bits tell what equals it by its type's equality? */
 extern bool gpucol_lower_fed_distinct(const GpucolFedArg *arg);
 
 /* Is it a row of fields that have an order, so that PostgreSQL compares rows of them without an error? */
