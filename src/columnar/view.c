@@ -13,6 +13,7 @@
 #include "postgres.h"
 
 #include "access/heapam.h"
+#include "common/hashfn.h"
 #include "storage/bufmgr.h"
 #include "storage/procarray.h"
 #include "utils/snapmgr.h"
@@ -451,7 +452,8 @@ typedef struct KnownSegment
 	GpucolViewSegment segment;
 } KnownSegment;
 
-#define KNOWN_SEGMENTS	16
+/* As many as a table that merges keep packing has before they are packed together; all are looked through. */
+#define KNOWN_SEGMENTS	64
 
 static KnownSegment known_segments[KNOWN_SEGMENTS];
 
@@ -503,8 +505,9 @@ find_known(GpucolDirectory *dir, Snapshot snapshot, uint64 row_number,
 static void
 keep_known(GpucolDirectory *dir, const GpucolViewSegment *segment)
 {
-	KnownSegment *known = &known_segments[(segment->entry.first_row / 7919 +
-										   dir->toast->rd_id) % KNOWN_SEGMENTS];
+	/* small segments that follow each other must not share one place */
+	KnownSegment *known = &known_segments[murmurhash32((uint32) segment->entry.first_row ^ dir->toast->rd_id) %
+										  KNOWN_SEGMENTS];
 
 	if (segment->entry.nrows == 0 || !gpucol_directory_is_lasting(dir->table))
 		return;
