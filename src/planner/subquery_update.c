@@ -15,6 +15,9 @@
  *
  *		CASE WHEN asked.k IS NOT NULL THEN grouped.agg ELSE (SELECT agg(b.y) ...) END
  *
+ * UPDATE a SET (x, y) = (SELECT ...) assigns as many scalar subqueries as it has columns, where each of them is
+ * joined, and where it does not matter that they are computed apart.
+ *
  * Rows whose key is NULL have none either.  Which of the two ways is cheaper, PostgreSQL's planner
  * says (subquery.c).
  *
@@ -24,6 +27,7 @@
 
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
+#include "optimizer/clauses.h"
 #include "optimizer/optimizer.h"
 #include "parser/parse_oper.h"
 #include "parser/parsetree.h"
@@ -39,6 +43,8 @@ typedef struct Changing
 {
 	Query	   *query;
 	int			count;			/* subqueries that are joined */
+	List	   *split;			/* those of one column each, made of such with several, */
+	bool		stays;			/* and one of them is not joined */
 } Changing;
 
 /* Columns of the changed table among conditions; false if one cannot be told from another value by =. */
@@ -161,7 +167,144 @@ rewrite(Node *node, Changing *changing)
 	joined = ((SubLink *) node)->subLinkType == EXPR_SUBLINK ?
 		join_subquery(changing->query, (SubLink *) node) : NULL;
 	changing->count += joined != NULL;
+	changing->stays |= joined == NULL && list_member_ptr(changing->split, node);
 	return joined != NULL ? joined : node;
+}
+
+/* ---- several columns at once ---- */
+
+/* Has a query the same rows, whichever of its columns are asked for, and no column that cannot be computed apart? */
+static bool
+may_split(Query *query)
+{
+	ListCell   *lc;
+
+	if (query->commandType != CMD_SELECT || query->setOperations != NULL || query->distinctClause != NIL ||
+		query->limitCount != NULL || query->limitOffset != NULL || query->hasTargetSRFs ||
+		query->hasWindowFuncs || query->rowMarks != NIL || query->cteList != NIL ||
+		gpucol_subquery_collects(query) || contain_volatile_functions((Node *) query))
+		return false;
+	foreach(lc, query->targetList)
+	{
+		TargetEntry *tle = lfirst_node(TargetEntry, lc);
+
+		if (query->hasAggs && !tle->resjunk && !contain_agg_clause((Node *) tle->expr))
+			return false;
+	}
+	return true;
+}
+
+/* One column of a query; the others stay where it is sorted or grouped by them. */
+static Query *
+take_column(const Query *query, int column)
+{
+	Query	   *result = copyObject((Query *) query);
+	List	   *others = NIL;
+	TargetEntry *taken = NULL;
+	ListCell   *lc;
+
+	foreach(lc, result->targetList)
+	{
+		TargetEntry *tle = lfirst_node(TargetEntry, lc);
+
+		if (!tle->resjunk && tle->resno == column)
+			taken = tle;
+		else if (tle->resjunk || tle->ressortgroupref != 0)
+			others = lappend(others, tle);
+	}
+	result->targetList = lcons(taken, others);
+	foreach(lc, result->targetList)
+	{
+		TargetEntry *tle = lfirst_node(TargetEntry, lc);
+
+		tle->resno = foreach_current_index(lc) + 1;
+		tle->resjunk = tle != taken;
+	}
+	return result;
+}
+
+/* What is assigned of a subquery with several columns, or NULL. */
+static const SubLink *
+of_several(const TargetEntry *tle)
+{
+	const SubLink *sublink = (const SubLink *) tle->expr;
+
+	return IsA(sublink, SubLink) && sublink->subLinkType == MULTIEXPR_SUBLINK &&
+		may_split(castNode(Query, sublink->subselect)) ? sublink : NULL;
+}
+
+typedef struct Splitting
+{
+	List	   *several;		/* subqueries of several columns that are split, */
+	List	   *split;			/* and those that take their places */
+} Splitting;
+
+/* A scalar subquery in the place of each column of one of several. */
+static Node *
+split_columns(Node *node, Splitting *splitting)
+{
+	const Param *param = (const Param *) node;
+	ListCell   *lc;
+
+	if (node == NULL)
+		return NULL;
+	if (!IsA(node, Param) || param->paramkind != PARAM_MULTIEXPR)
+		return expression_tree_mutator(node, split_columns, splitting);
+	foreach(lc, splitting->several)
+	{
+		const SubLink *sublink = lfirst(lc);
+		SubLink    *scalar;
+
+		if (sublink->subLinkId != param->paramid >> 16)
+			continue;
+		scalar = makeNode(SubLink);
+		scalar->subLinkType = EXPR_SUBLINK;
+		scalar->subselect = (Node *) take_column(castNode(Query, sublink->subselect), param->paramid & 0xFFFF);
+		scalar->location = sublink->location;
+		splitting->split = lappend(splitting->split, scalar);
+		return (Node *) scalar;
+	}
+	return node;
+}
+
+/* Rewrite what is assigned with subqueries of several columns split; false, and nothing is changed, if one stays. */
+static bool
+rewrite_split(Changing *changing, Node **clause)
+{
+	Query	   *query = changing->query;
+	List	   *fromlist = query->jointree->fromlist;
+	int			tables = list_length(query->rtable);
+	Splitting	splitting = {NIL, NIL};
+	List	   *assigned = NIL;
+	Node	   *result;
+	ListCell   *lc;
+
+	if (!IsA(*clause, List) || query->commandType != CMD_UPDATE)
+		return false;
+	foreach(lc, (List *) *clause)
+	{
+		TargetEntry *tle = lfirst_node(TargetEntry, lc);
+		const SubLink *several = of_several(tle);
+
+		if (several != NULL)
+			splitting.several = lappend(splitting.several, (void *) several);
+		else
+			assigned = lappend(assigned, tle);
+	}
+	if (splitting.several == NIL)
+		return false;
+	result = split_columns((Node *) assigned, &splitting);
+	changing->split = splitting.split;
+	result = rewrite(result, changing);
+	if (!changing->stays)
+	{
+		*clause = result;
+		return true;
+	}
+	query->jointree->fromlist = fromlist;
+	query->rtable = list_truncate(query->rtable, tables);
+	changing->count = 0;
+	return false;
 }
 
 int
@@ -172,6 +315,7 @@ gpucol_subquery_join_changed(Query *query, Node **clause)
 	if ((query->commandType != CMD_UPDATE && query->commandType != CMD_DELETE) || !query->hasSubLinks ||
 		query->jointree->fromlist == NIL)
 		return 0;
-	*clause = rewrite(*clause, &changing);
+	if (*clause != NULL && !rewrite_split(&changing, clause))
+		*clause = rewrite(*clause, &changing);
 	return changing.count;
 }
