@@ -730,7 +730,7 @@ open_grouping(GpucolGrouping *g, PlannerInfo *root, RelOptInfo *rel)
 		return gpucol_grouping_decline(g, "TABLESAMPLE");
 	if (!bms_is_empty(rel->lateral_relids))
 		return gpucol_grouping_decline(g, "it refers to other tables laterally");
-	reason = gpucol_path_scan_left_to_index(rel);
+	reason = gpucol_path_scan_left_to_index(root, rel);
 	return reason == NULL || gpucol_grouping_decline(g, reason);
 }
 

@@ -30,6 +30,9 @@
 /* Rows that an index finds sooner than an engine can begin to look for them. */
 #define FEW_ROWS	16
 
+/* What a sequential scan costs at most that is sooner than an engine, and than an index. */
+#define TINY_COST	10.0
+
 static const CustomPathMethods path_methods = {
 	.CustomName = "GpucolScan",
 	.PlanCustomPath = gpucol_path_scan_plan,
@@ -154,18 +157,22 @@ finds_few(const Path *path)
 	return all;
 }
 
-/* Does a unique index find the rows of a table, which are few? */
+/* Does a unique index say that the rows of a table are few?  A path by it is gone where the table is tiny. */
 static bool
-are_few_by_key(const RelOptInfo *rel)
+are_few_by_key(PlannerInfo *root, RelOptInfo *rel)
 {
+	bool		tiny = false;
 	ListCell   *lc;
 
 	foreach(lc, rel->pathlist)
 	{
-		if (finds_few(lfirst(lc)))
+		const Path *path = lfirst(lc);
+
+		if (finds_few(path))
 			return true;
+		tiny |= path->pathtype == T_SeqScan && path->total_cost <= TINY_COST;
 	}
-	return false;
+	return tiny && relation_has_unique_index_for(root, rel, NIL, NIL, NIL);
 }
 
 /*
@@ -179,14 +186,14 @@ are_few_by_key(const RelOptInfo *rel)
  * index; an engine's scan is one.
  */
 const char *
-gpucol_path_scan_left_to_index(const RelOptInfo *rel)
+gpucol_path_scan_left_to_index(PlannerInfo *root, RelOptInfo *rel)
 {
 	bool		serializable = IsolationIsSerializable() && !XactReadOnly;
 
 	if (gpucol_pushdown == GPUCOL_PUSHDOWN_REQUIRE)
 		return NULL;
-	if (are_few_by_key(rel))
-		return "a unique index finds few rows";
+	if (are_few_by_key(root, rel))
+		return "by a unique index there are few rows";
 	if ((enable_seqscan && !serializable) ||
 		!index_is_sooner(rel))
 		return NULL;
@@ -215,7 +222,7 @@ decline_reason(PlannerInfo *root, RelOptInfo *rel, RangeTblEntry *rte,
 	*attnos = needed_columns(rel);
 	if (unsupported_column(*attnos) != 0)
 		return "a system column other than ctid and tableoid is used";
-	return gpucol_path_scan_left_to_index(rel);
+	return gpucol_path_scan_left_to_index(root, rel);
 }
 
 /* A path without costs. */

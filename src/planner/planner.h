@@ -39,8 +39,8 @@ extern void gpucol_path_scan_init(void);
 extern void gpucol_path_scan_add(PlannerInfo *root, RelOptInfo *rel,
 								 RangeTblEntry *rte);
 
-/* ... why a serializable transaction leaves a table to an index, or NULL */
-extern const char *gpucol_path_scan_left_to_index(const RelOptInfo *rel);
+/* ... why a table is left to an index, as in serializable transactions, or to the plan for a few rows; or NULL */
+extern const char *gpucol_path_scan_left_to_index(PlannerInfo *root, RelOptInfo *rel);
 
 extern Plan *gpucol_path_scan_plan(PlannerInfo *root, RelOptInfo *rel,
 								   CustomPath *path, List *tlist, List *clauses,

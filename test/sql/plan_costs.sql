@@ -144,6 +144,14 @@ SELECT q, keyed_nodes(q) FROM (VALUES
 	('SELECT * FROM keyed WHERE id IN (7, 9, 11)'),
 	('SELECT * FROM keyed WHERE id > 4990 AND part = 2'),
 	('SELECT * FROM keyed WHERE id = ALL (ARRAY[7, 7]) AND part = 2')) v(q);
+CREATE TABLE tiny (id int PRIMARY KEY, v int) USING gpucol;
+INSERT INTO tiny SELECT i, i FROM generate_series(1, 100) i;
+ANALYZE tiny;
+SELECT q, keyed_nodes(q) FROM (VALUES
+	('UPDATE tiny SET v = v + 1 WHERE id = 7'),
+	('SELECT v FROM tiny WHERE 7 = id FOR UPDATE'),
+	('SELECT sum(v) FROM tiny WHERE id = 7'),
+	('SELECT * FROM tiny WHERE v = 7')) v(q);
 PREPARE keyed_rows (int, int, int) AS UPDATE keyed SET balance = $3 WHERE id IN ($1, $2) AND part = 1;
 SET plan_cache_mode = force_generic_plan;
 EXPLAIN (COSTS OFF) EXECUTE keyed_rows (7, 9, 1);
