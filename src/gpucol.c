@@ -12,6 +12,7 @@
 #include "postgres.h"
 
 #include "fmgr.h"
+#include "miscadmin.h"
 
 #include "columnar/bitmap.h"
 #include "columnar/merge_options.h"
@@ -19,6 +20,7 @@
 #include "exec/into.h"
 #include "exec/send.h"
 #include "guc.h"
+#include "kernel/crc32c.h"
 #include "planner/planner.h"
 #include "ranking/exec/wing.h"
 #include "recursion/exec/wing.h"
@@ -46,4 +48,7 @@ _PG_init(void)
 	gpucol_service_init();
 	gpucol_launcher_init();
 	gpucol_threads_init();
+	/* sessions inherit the tables of checksums from the postmaster, instead of each making its own */
+	if (process_shared_preload_libraries_in_progress)
+		(void) gpucol_crc32c(0, "", 0);
 }
