@@ -231,6 +231,15 @@ searched_array(const Query *query, const Query *subquery)
 	return array;
 }
 
+/* Has an expression the same value, and no error, whether and however often it is evaluated? */
+static bool
+is_plain_value(const Node *node)
+{
+	while (IsA(node, RelabelType))
+		node = (const Node *) ((const RelabelType *) node)->arg;
+	return IsA(node, Var) || IsA(node, Const) || IsA(node, Param);
+}
+
 /* x = ANY (array) in place of x IN (SELECT unnest(array)), or NULL; it may be NULL where that is false. */
 static Expr *
 search_array(const Query *query, const SubLink *sublink, bool null_is_false)
@@ -243,7 +252,7 @@ search_array(const Query *query, const SubLink *sublink, bool null_is_false)
 	Expr	   *array;
 
 	if (sublink->subLinkType != ANY_SUBLINK || !IsA(test, OpExpr) || !IsA(lsecond(test->args), Param) ||
-		checkExprHasSubLink(linitial(test->args)))
+		!is_plain_value(linitial(test->args)))
 		return NULL;
 	array = searched_array(query, castNode(Query, sublink->subselect));
 	if (array == NULL || get_element_type(exprType((Node *) array)) != exprType(lsecond(test->args)))

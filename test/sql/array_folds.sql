@@ -117,6 +117,8 @@ SELECT query, alike(query) FROM (VALUES
 	('SELECT count(*), sum(id) FROM # WHERE x NOT IN (SELECT e FROM unnest(odd) e)'),
 	('SELECT (x IN (SELECT unnest(odd))) AS i, count(*) FROM # GROUP BY 1'),
 	('SELECT count(*) FILTER (WHERE NOT w = ANY (SELECT unnest(t))) AS c FROM #'),
+	('SELECT count(*), sum(id) FROM # WHERE 100 / k IN (SELECT unnest(plain)) AND k > 0'),
+	('SELECT count(*), sum(id) FROM # WHERE 10 / cardinality(plain) IN (SELECT unnest(plain))'),
 	('SELECT count(*), sum(id) FROM # WHERE x IN (SELECT e FROM unnest(plain) e WHERE e > k)')) q(query);
 -- parameters whose values are known when a plan is executed
 SET plan_cache_mode = force_generic_plan;

@@ -435,7 +435,7 @@ gpucol_cpu_op_HOST_EACH(GpucolCpuFrame *f)
 	uint8_t		result[N];
 	bool		isnull[N];
 
-	if (!host->any_thread(host->context, f->instr->aux))
+	if (host == NULL || host->any_thread == NULL || !host->any_thread(host->context, f->instr->aux))
 		return GPUCOL_UNSUPPORTED;
 	for (uint32_t j = 0; j < f->n; j++)
 		isnull[j] = GPUCOL_CPU_NULL_AT(f->a, j);
