@@ -50,8 +50,9 @@
 /* Leaf pages to the right of one that is asked for a key. */
 #define ASKED_RIGHT		2
 
-/* Levels that no index has. */
+/* Levels that no index has; pages of which it is known in which buffer they were. */
 #define MAX_LEVELS		32
+#define RECENT_PAGES	16
 
 /* Columns of the key, their bytes, and columns with the TID. */
 #define KEY_COLUMNS		2
@@ -255,7 +256,7 @@ static struct
 	uint32		level;			/* of the root */
 	BlockNumber leaf;			/* that was come to last, or P_NONE */
 	OffsetNumber place;			/* on it where the next key may belong */
-	Buffer		recent;			/* in which a page was found last, or invalid */
+	Buffer		recent[RECENT_PAGES];	/* in which pages of these remainders were found last, or invalid */
 
 	TimestampTz statement;		/* that looked at it last; 0 = none: the keys */
 	ItemKey		above;			/* above this */
@@ -333,7 +334,7 @@ lock_page(Look *look, BlockNumber block, int mode)
 		return InvalidBuffer;
 	}
 	look->block = block;
-	buffer = gpucol_page_read_again(look->index, block, &last_index.recent);
+	buffer = gpucol_page_read_again(look->index, block, &last_index.recent[block % RECENT_PAGES]);
 	look->is_new = reads != pgBufferUsage.shared_blks_read + pgBufferUsage.local_blks_read;
 	LockBuffer(buffer, mode);
 	return buffer;
