@@ -10,6 +10,8 @@
  */
 #include "postgres.h"
 
+#include "utils/memutils.h"
+
 #include "exec/batches.h"
 
 void
