@@ -103,7 +103,7 @@ SELECT so_check('SELECT DISTINCT k / 4, count(*) FROM (SELECT k, b FROM so@ WHER
 SELECT so_check('SELECT DISTINCT t, k FROM (SELECT t, k FROM so@ WHERE b > 3 UNION ALL SELECT t, k FROM so_more@) u WHERE k < 20');
 SELECT so_check('SELECT upper(t), bool_or(y), sum(n) FROM (SELECT t, k > 3 AS y, n FROM so@ UNION ALL SELECT t, b > 30, n FROM so_more@) u GROUP BY 1');
 SELECT so_check('WITH w AS (SELECT * FROM so_names@) SELECT t, sum(n) FROM (SELECT t, n FROM so@ WHERE k IN (SELECT k FROM w) UNION ALL SELECT name, k FROM w) u GROUP BY t');
--- what stays: aggregates that cannot be folded, other types, volatile functions
+-- what stays: aggregates that cannot be folded, volatile functions (other types are converted)
 SELECT so_check('SELECT t, stddev(n), sum(f) FROM (SELECT t, n, f FROM so@ WHERE k > 3 UNION ALL SELECT t, n, f FROM so_more@) u GROUP BY t');
 SELECT so_check('SELECT t, sum(n) FROM (SELECT t, n FROM so@ WHERE k > 3 UNION ALL SELECT t, k FROM so_more@) u GROUP BY t');
 SELECT so_check('SELECT c, array_length(array_agg(t), 1) FROM (SELECT c, t FROM so@ WHERE k > 3 UNION ALL SELECT c, t FROM so_more@) u GROUP BY c');
