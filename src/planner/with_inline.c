@@ -8,7 +8,8 @@
  *		SELECT ... FROM y a, y b WHERE a.k = b.k AND a.year = 2001 AND b.year = 2002
  *
  * PostgreSQL computes such a query once, whole, and each reader takes its part of the rows: rows
- * that nobody wants are made, and all pass through a tuplestore.  Written NOT MATERIALIZED the
+ * that nobody wants are made, and those that PostgreSQL reads itself pass through a tuplestore (the others are
+ * kept a column at a time, exec/shared_rows.c).  Written NOT MATERIALIZED the
  * condition goes into the query, as far as PostgreSQL can push it, and each reader's part is one
  * aggregation of the engine, below joins too.  All parts together are at most the whole where
  * values differ, so this asks no cost model.
