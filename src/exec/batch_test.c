@@ -84,39 +84,6 @@ test_vector(GpucolBatchTest *test, const GpucolBatch *batch, uint32 first, uint3
 	return npassed;
 }
 
-/* A column of the rows that have passed. */
-static GpucolResultColumn
-choose(const GpucolResultColumn *column, const uint32 *passed, uint32 n)
-{
-	GpucolResultColumn chosen = {.cls = column->cls};
-	int64_t    *room = gpucol_result_room(Max(n, 1) * sizeof(__int128));
-
-	chosen.i = room;
-	chosen.d = (const __int128 *) room;
-	chosen.f = (const double *) room;
-	chosen.s = (const GpucolBytes *) room;
-	for (uint32 i = 0; i < n; i++)
-	{
-		if (column->cls == GPUCOL_CLASS_D)
-			((__int128 *) room)[i] = column->d[passed[i]];
-		else if (column->cls == GPUCOL_CLASS_F)
-			((double *) room)[i] = column->f[passed[i]];
-		else if (column->cls == GPUCOL_CLASS_S)
-			((GpucolBytes *) room)[i] = column->s[passed[i]];
-		else
-			room[i] = column->i[passed[i]];
-	}
-	if (column->nulls != NULL)
-	{
-		uint8	   *nulls = palloc(Max(n, 1));
-
-		for (uint32 i = 0; i < n; i++)
-			nulls[i] = column->nulls[passed[i]];
-		chosen.nulls = nulls;
-	}
-	return chosen;
-}
-
 void
 gpucol_batch_test(GpucolBatchTest *test, GpucolBatch *batch)
 {
@@ -133,7 +100,7 @@ gpucol_batch_test(GpucolBatchTest *test, GpucolBatch *batch)
 		n += test_vector(test, batch, first, Min(batch->nrows - first, GPUCOL_VECTOR_VALUES), passed + n);
 	}
 	for (int c = 0; c < batch->ncolumns && n < batch->nrows; c++)
-		batch->columns[c] = choose(&batch->columns[c], passed, n);
+		batch->columns[c] = gpucol_result_column_chosen(&batch->columns[c], passed, n);
 	batch->removed += batch->nrows - n;
 	batch->nrows = n;
 	MemoryContextSwitchTo(old);
