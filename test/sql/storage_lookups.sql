@@ -36,16 +36,13 @@ ANALYZE look_gpucol;
 ANALYZE look_keys;
 
 -- both tables' answers; % is the table
-CREATE FUNCTION same(query text) RETURNS text LANGUAGE plpgsql AS $$
-DECLARE
-	theirs text[];
-	ours text[];
-BEGIN
-	EXECUTE format('SELECT array_agg(x::text) FROM (%s) x', replace(query, '%', 'look_heap')) INTO theirs;
-	EXECUTE format('SELECT array_agg(x::text) FROM (%s) x', replace(query, '%', 'look_gpucol')) INTO ours;
-	RETURN CASE WHEN ours IS NOT DISTINCT FROM theirs THEN coalesce(cardinality(ours), 0) || ' rows' ELSE
-		'heap ' || left(theirs[1 : 2]::text, 300) || ', gpucol ' || left(ours[1 : 2]::text, 300) END;
-END $$;
+\set heap look_heap
+\set packed look_gpucol
+\getenv srcdir PG_ABS_SRCDIR
+\set include :srcdir /include/same.psql
+\set ECHO none
+\i :include
+\set ECHO all
 CREATE FUNCTION all_same() RETURNS SETOF text LANGUAGE sql AS $$
 	SELECT same('SELECT x.* FROM look_keys k JOIN % x ON x.id = k.key ORDER BY k.i')
 	UNION ALL SELECT same('SELECT k.i, x.huge, x.last FROM look_keys k JOIN % x ON x.id = k.key ORDER BY k.i')

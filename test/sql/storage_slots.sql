@@ -50,16 +50,13 @@ SELECT pages('SELECT 1 FROM slot_gpucol WHERE id = 78 FOR KEY SHARE') <
 COMMIT;
 
 -- the same rows as heap's, in order; % is the table
-CREATE FUNCTION same(query text) RETURNS text LANGUAGE plpgsql AS $$
-DECLARE
-	theirs text[];
-	ours text[];
-BEGIN
-	EXECUTE format('SELECT array_agg(x::text) FROM (%s) x', replace(query, '%', 'slot_heap')) INTO theirs;
-	EXECUTE format('SELECT array_agg(x::text) FROM (%s) x', replace(query, '%', 'slot_gpucol')) INTO ours;
-	RETURN CASE WHEN ours IS NOT DISTINCT FROM theirs THEN coalesce(cardinality(ours), 0) || ' rows' ELSE
-		'heap ' || theirs[1 : 3]::text || ', gpucol ' || ours[1 : 3]::text END;
-END $$;
+\set heap slot_heap
+\set packed slot_gpucol
+\getenv srcdir PG_ABS_SRCDIR
+\set include :srcdir /include/same.psql
+\set ECHO none
+\i :include
+\set ECHO all
 EXPLAIN (COSTS OFF) SELECT s FROM slot_gpucol WHERE id BETWEEN 15 AND 25 ORDER BY id;
 SELECT same('SELECT * FROM % WHERE id BETWEEN 1 AND 300 ORDER BY id');
 SELECT same('SELECT id FROM % WHERE id BETWEEN 1 AND 6100 ORDER BY id');
