@@ -39,6 +39,7 @@
 #include "lower/harmless_check.h"
 #include "lower/harmless_floats.h"
 #include "lower/harmless_query.h"
+#include "lower/harmless_within.h"
 
 static bool check_query(GpucolHarmlessCheck *c, Query *query);
 
@@ -271,6 +272,9 @@ hide(Node *node, GpucolHarmlessCheck *c)
 
 	if (node == NULL || c->failed)
 		return node;
+	result = IsA(node, CaseExpr) ? gpucol_harmless_within_value((CaseExpr *) node) : NULL;
+	if (result != NULL)
+		return hidden(c, node, gpucol_harmless_check_expr(c, result));
 	switch (nodeTag(node))
 	{
 		case T_Var:

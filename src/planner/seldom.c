@@ -27,6 +27,12 @@ gpucol_seldom_mark(Query *query)
 	query->queryId = SELDOM;
 }
 
+bool
+gpucol_seldom_is(const Query *query)
+{
+	return query->queryId == SELDOM;
+}
+
 /*
  * Have the paths of a marked query cost nothing.
  */
@@ -35,7 +41,7 @@ gpucol_seldom_set_costs(const PlannerInfo *root, RelOptInfo *output_rel)
 {
 	ListCell   *lc;
 
-	if (root->query_level < 2 || root->parse->queryId != SELDOM)
+	if (root->query_level < 2 || !gpucol_seldom_is(root->parse))
 		return;
 	foreach(lc, output_rel->pathlist)
 	{

@@ -419,6 +419,8 @@ rewrite_sublink(SubLink *sublink, Rewriting *rewriting)
 	bool		scalar = sublink->subLinkType == EXPR_SUBLINK;
 	Node	   *result;
 
+	if (gpucol_seldom_is(castNode(Query, sublink->subselect)))
+		return (Node *) sublink;
 	if (!scalar && rewriting->condition && gpucol_subquery_is_joined_there(sublink, !rewriting->null_is_false))
 		return (Node *) sublink;
 	if (rewriting->grouped)

@@ -123,6 +123,7 @@ extern int	gpucol_subquery_elements(Query *query);
 
 /* seldom.c: a subquery in an expression is executed for no row, as far as can be told. */
 extern void gpucol_seldom_mark(Query *query);
+extern bool gpucol_seldom_is(const Query *query);
 
 /* ... is a table of a query read as a whole row? */
 extern bool gpucol_subquery_has_whole_row(Query *query, Index rti);

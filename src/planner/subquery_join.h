@@ -29,6 +29,8 @@ typedef struct GpucolGroupedJoin
 	List	   *ordered;		/* OpExprs with the first column of its order on their left, and
 								 * something of the outer query on their right */
 	bool		asked_each;		/* the subquery is executed for each row of the outer query's one table */
+	bool		has_domain;		/* the subquery has one among its tables (subquery_domain.c), */
+	CommonTableExpr *domain_cte;	/* whose WITH query, the outer query's; or NULL */
 	bool		collects;		/* its value collects, and each group that is computed is asked for */
 	List	   *beyond;			/* what says that the subquery is to be executed for a row: its group has floats too
 								 * large to be summed here, or several rows, or its key is near its type's end; */
@@ -49,8 +51,8 @@ extern Node *gpucol_grouped_move_out(Node *node);
 extern bool gpucol_grouped_check_outer(GpucolGroupedJoin *join, Node *moved);
 
 /*
- * subquery_within.c: a sum of the outer query's column and a constant, as it was moved out, that is an error near
- * the type's ends: NULL there, for which join->beyond has a condition more; NULL: it is none.
+ * subquery_within.c: a sum of something harmless of the outer query and a constant, as it was moved out, that is an
+ * error near the type's ends: NULL there, for which join->beyond has a condition more; NULL: it is none.
  */
 extern Node *gpucol_grouped_within(GpucolGroupedJoin *join, Node *moved);
 
@@ -69,6 +71,15 @@ extern JoinExpr *gpucol_grouped_left_join(GpucolGroupedJoin *join, List *left);
 /* Join the subquery, join->inner, to the outer query's FROM clause by LEFT JOIN. */
 extern void gpucol_grouped_add_join(GpucolGroupedJoin *join);
 
+/*
+ * subquery_domain.c: have join->inner, with a table more, be correlated by equalities where other comparisons correlate
+ * it; false, and it is as it was: none do, or join->reason says why not.
+ */
+extern bool gpucol_domain_add(GpucolGroupedJoin *join);
+
+/* ... when the join is made */
+extern void gpucol_domain_count(const GpucolGroupedJoin *join);
+
 /* Why a subquery of this form stays, or NULL; as first rows it may give `most`. */
 extern const char *gpucol_grouped_decline(Query *query, int64 most);
 
@@ -80,6 +91,9 @@ extern const char *gpucol_grouped_decline_any(Query *query);
  * executed by where floats are too large.
  */
 extern Node *gpucol_grouped_value(GpucolGroupedJoin *join, const SubLink *sublink, Node *value);
+
+/* ... by executing the subquery for rows of which the join has none, as join->beyond tells. */
+extern Node *gpucol_grouped_beyond(const GpucolGroupedJoin *join, const SubLink *sublink, Node *value);
 
 /* Of how many first rows of an order a query is; 0: it is none. */
 extern int64 gpucol_first_rows(const Query *query);

@@ -142,6 +142,7 @@ put_subquery(RangeTblEntry *rte, const GpucolGroupedJoin *join)
 									  makeString(list_nth_node(TargetEntry, join->columns, i)->resname));
 	rte->subquery = join->inner;
 	rte->lateral = false;
+	gpucol_domain_count(join);
 }
 
 /* Do the conditions of the join refer to nothing but the subquery and tables that it may refer to? */
@@ -342,10 +343,15 @@ prepare_row(GpucolGroupedJoin *join, const Place *place, Query *subquery, List *
 	foreach(lc, subquery->targetList)
 	{
 		TargetEntry *tle = lfirst_node(TargetEntry, lc);
+		SubLink    *executed = execute_column(subquery, tle);
+		Node	   *value;
 
-		if (!tle->resjunk)
-			*values = lappend(*values, gpucol_grouped_value(join, execute_column(subquery, tle),
-															 (Node *) copyObject(tle->expr)));
+		if (tle->resjunk)
+			continue;
+		value = gpucol_grouped_value(join, executed, (Node *) copyObject(tle->expr));
+		if (join->beyond != NIL)
+			value = gpucol_grouped_beyond(join, executed, value);
+		*values = lappend(*values, value);
 	}
 	return refers_to_sides(join, place) && gpucol_grouped_is_separate(join);
 }
@@ -425,6 +431,28 @@ join_one_row(GpucolGroupedJoin *join, const Place *place, RangeTblEntry *rte)
 	return true;
 }
 
+/* Make the subquery one of rows or of one row; if that fails, with its domain among its tables. */
+static bool
+join_place(GpucolGroupedJoin *join, const Place *place, RangeTblEntry *rte, bool one)
+{
+	GpucolGroupedJoin again;
+
+	join->may_execute = one;
+	again = *join;
+	again.inner = copyObject(join->inner);
+	if (one ? join_one_row(join, place, rte) : join_rows(join, place, rte))
+		return true;
+	if (join->collects)
+		return false;
+	if (!gpucol_domain_add(&again))
+	{
+		join->reason = again.reason != NULL ? again.reason : join->reason;
+		return false;
+	}
+	*join = again;
+	return one ? join_one_row(join, place, rte) : join_rows(join, place, rte);
+}
+
 bool
 gpucol_subquery_join_lateral(Query *query, Index rti, bool asked)
 {
@@ -448,7 +476,7 @@ gpucol_subquery_join_lateral(Query *query, Index rti, bool asked)
 	else if (!find_place((Node *) query->jointree, rti, true, false, &place) || rte->security_barrier ||
 			 gpucol_subquery_has_whole_row(query, rti))
 		join.reason = "it is read as whole rows, or is no right side of a join";
-	else if (one ? join_one_row(&join, &place, rte) : join_rows(&join, &place, rte))
+	else if (join_place(&join, &place, rte, one))
 		return true;
 	gpucol_reason_add(join.relid, "LATERAL", "%s", join.reason);
 	return false;

@@ -291,7 +291,10 @@ gpucol_grouped_conditions(GpucolGroupedJoin *join)
 			join->reason = "it collects values of groups that no row may ask for";
 	}
 	else if (join->groups != NIL)
-		gpucol_subquery_restrict(join->outer, join->inner, join->asked);
+	{
+		if (!join->has_domain)
+			gpucol_subquery_restrict(join->outer, join->inner, join->asked);
+	}
 	else if (!join->inner->hasAggs && join->ordered == NIL)
 		join->reason = "it is correlated by no equality";
 	return join->reason == NULL;
@@ -312,9 +315,8 @@ join_floats(const Aggref *agg, GpucolGroupedJoin *join)
 									   true);
 }
 
-/* The subquery's value, by executing it for rows of which the join has none. */
-static Node *
-join_beyond(const GpucolGroupedJoin *join, const SubLink *sublink, Node *value)
+Node *
+gpucol_grouped_beyond(const GpucolGroupedJoin *join, const SubLink *sublink, Node *value)
 {
 	SubLink    *executed = (SubLink *) copyObject(sublink);
 
@@ -399,7 +401,7 @@ gpucol_grouped_value(GpucolGroupedJoin *join, const SubLink *sublink, Node *valu
 	join->beyond = NIL;
 	value = join_whole_value(join, value);
 	if (join->beyond != NIL)
-		value = join_beyond(join, sublink, value);
+		value = gpucol_grouped_beyond(join, sublink, value);
 	join->beyond = before;
 	return value;
 }
@@ -507,6 +509,7 @@ gpucol_grouped_add_join(GpucolGroupedJoin *join)
 
 	join->outer->rtable = lappend(join->outer->rtable, gpucol_make_subquery_entry(join->inner, "grouped"));
 	from->fromlist = list_make1(gpucol_grouped_left_join(join, from->fromlist));
+	gpucol_domain_count(join);
 }
 
 bool
@@ -553,6 +556,27 @@ prepare_join(GpucolGroupedJoin *join, bool exists)
 		return NULL;
 	if (first)
 		gpucol_first_finish(join, 1);
+	return value;
+}
+
+/* The same, and if it fails with the domain of the subquery among its tables. */
+static Node *
+prepare_any_join(GpucolGroupedJoin *join, bool exists)
+{
+	GpucolGroupedJoin again = *join;
+	Node	   *value;
+
+	again.inner = copyObject(join->inner);
+	value = prepare_join(join, exists);
+	if (value != NULL || join->collects)
+		return value;
+	if (!gpucol_domain_add(&again))
+	{
+		join->reason = again.reason != NULL ? again.reason : join->reason;
+		return NULL;
+	}
+	value = prepare_join(&again, exists);
+	*join = again;
 	return value;
 }
 
@@ -633,13 +657,13 @@ make_join(GpucolGroupedJoin *join, Query *inner, const SubLink *sublink, bool ex
 	{
 		join->inner = inner;
 		join->may_execute = true;
-		value = prepare_join(join, exists);
+		value = prepare_any_join(join, exists);
 	}
 	if (value == NULL)
 		gpucol_reason_add(join->relid, "subquery", "%s", join->reason);
 	else
 		gpucol_grouped_add_join(join);
-	return value == NULL || join->beyond == NIL ? value : join_beyond(join, sublink, value);
+	return value == NULL || join->beyond == NIL ? value : gpucol_grouped_beyond(join, sublink, value);
 }
 
 Node *

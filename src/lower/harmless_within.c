@@ -1,0 +1,189 @@
+/*-------------------------------------------------------------------------
+ *
+ * harmless_within.c
+ *	  Sums with a constant, of values that are not near the ends of their type.
+ *
+ * a.n - 1 is an error for the least integer.  Where it is to be computed of values that nobody may have asked for,
+ * it is computed of those with room to the ends:
+ *
+ *		CASE WHEN a.n < low OR a.n > high THEN NULL ELSE a.n - 1 END
+ *
+ * What made the CASE knows what to do about the others; harmless_query.c knows it when it sees it.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/stratnum.h"
+#include "catalog/pg_type.h"
+#include "nodes/makefuncs.h"
+#include "nodes/nodeFuncs.h"
+#include "optimizer/optimizer.h"
+#include "utils/date.h"
+#include "utils/fmgroids.h"
+#include "utils/lsyscache.h"
+#include "utils/timestamp.h"
+#include "utils/typcache.h"
+
+#include "lower/harmless_within.h"
+#include "plan/make.h"
+
+/* Constants are added and subtracted between these, half of a type's greatest value, and their negatives. */
+#define MOST_INT2	INT64CONST(16383)
+#define MOST_INT4	INT64CONST(1073741823)
+#define MOST_INT8	INT64CONST(4611686018427387903)
+#define MOST_DAYS	INT64CONST(1000000)
+/* each part of an interval among these */
+#define MOST_SPAN_DAYS	(MOST_DAYS / 4)
+
+/* How far constants, dates and timestamps may be from 0; 0: the type is not known. */
+static int64
+most_of(Oid type)
+{
+	switch (type)
+	{
+		case INT2OID:
+			return MOST_INT2;
+		case INT4OID:
+			return MOST_INT4;
+		case INT8OID:
+			return MOST_INT8;
+		case DATEOID:
+			return MOST_DAYS;
+		case TIMESTAMPOID:
+		case TIMESTAMPTZOID:
+			return MOST_DAYS * USECS_PER_DAY;
+		default:
+			return 0;
+	}
+}
+
+static Const *
+make_value(Oid type, int64 value)
+{
+	bool		wide = type == INT8OID || type == TIMESTAMPOID || type == TIMESTAMPTZOID;
+	Datum		datum = wide ? Int64GetDatum(value) : type == INT2OID ? Int16GetDatum((int16) value) :
+		Int32GetDatum((int32) value);
+
+	return makeConst(type, -1, InvalidOid, get_typlen(type), datum, false, wide ? FLOAT8PASSBYVAL : true);
+}
+
+/* Is no part of an interval long? */
+static bool
+is_short(const Interval *span)
+{
+	const int64 months = MOST_SPAN_DAYS / 31;
+	const int64 time = MOST_SPAN_DAYS * USECS_PER_DAY;
+
+	return span->month >= -months && span->month <= months && span->day >= -MOST_SPAN_DAYS &&
+		span->day <= MOST_SPAN_DAYS && span->time >= -time && span->time <= time;
+}
+
+/*
+ * How far values of a type may be from 0 to which a constant is added, or subtracted: integers as far as there is room;
+ * 0: it is no such constant.
+ */
+static int64
+room_for(const Node *node, Oid type)
+{
+	const Const *value = (const Const *) node;
+	int64		most = most_of(type);
+	int64		number;
+
+	if (!IsA(node, Const) || value->constisnull)
+		return 0;
+	switch (value->consttype)
+	{
+		case INT2OID:
+			number = DatumGetInt16(value->constvalue);
+			break;
+		case INT4OID:
+			number = DatumGetInt32(value->constvalue);
+			break;
+		case INT8OID:
+			number = DatumGetInt64(value->constvalue);
+			break;
+		case INTERVALOID:
+			return (type == TIMESTAMPOID || type == TIMESTAMPTZOID) &&
+				is_short(DatumGetIntervalP(value->constvalue)) ? most : 0;
+		default:
+			return 0;
+	}
+	if (number > most || number < -most)
+		return 0;
+	return type == DATEOID ? most : 2 * most + 1 - (number < 0 ? -number : number);
+}
+
+/* Is a function a sum or a difference that does not leave its type near 0? */
+static bool
+is_sum(Oid function)
+{
+	switch (function)
+	{
+		case F_INT2PL:
+		case F_INT2MI:
+		case F_INT4PL:
+		case F_INT4MI:
+		case F_INT8PL:
+		case F_INT8MI:
+		case F_INT24PL:
+		case F_INT24MI:
+		case F_INT48PL:
+		case F_INT48MI:
+		case F_INT84PL:
+		case F_INT84MI:
+		case F_DATE_PLI:
+		case F_DATE_MII:
+		case F_TIMESTAMP_PL_INTERVAL:
+		case F_TIMESTAMP_MI_INTERVAL:
+		case F_TIMESTAMPTZ_PL_INTERVAL:
+		case F_TIMESTAMPTZ_MI_INTERVAL:
+			return true;
+		default:
+			return false;
+	}
+}
+
+OpExpr *
+gpucol_harmless_compare(Expr *value, Oid type, int strategy, int64 with)
+{
+	Oid			family = lookup_type_cache(type, TYPECACHE_BTREE_OPFAMILY)->btree_opf;
+	Oid			compare = get_opfamily_member(family, type, type, strategy);
+	OpExpr	   *op = (OpExpr *) make_opclause(compare, BOOLOID, false, (Expr *) copyObject(value),
+											  (Expr *) make_value(type, with), InvalidOid, InvalidOid);
+
+	set_opfuncid(op);
+	return op;
+}
+
+Expr *
+gpucol_harmless_within(const Expr *sum, Expr **beyond)
+{
+	const OpExpr *op = (const OpExpr *) sum;
+	Expr	   *value;
+	Oid			type;
+	int64		room;
+
+	if (!IsA(op, OpExpr) || list_length(op->args) != 2 || !is_sum(op->opfuncid))
+		return NULL;
+	value = linitial(op->args);
+	type = exprType((Node *) value);
+	if (most_of(type) == 0)
+		return NULL;
+	room = room_for(eval_const_expressions(NULL, copyObject(lsecond(op->args))), type);
+	if (room == 0)
+		return NULL;
+	*beyond = make_orclause(list_make2(gpucol_harmless_compare(value, type, BTLessStrategyNumber, -room),
+									   gpucol_harmless_compare(value, type, BTGreaterStrategyNumber, room)));
+	return gpucol_make_choice(copyObject(*beyond), (Expr *) makeNullConst(op->opresulttype, -1, InvalidOid),
+							  (Expr *) copyObject(op));
+}
+
+Node *
+gpucol_harmless_within_value(const CaseExpr *node)
+{
+	Expr	   *beyond;
+	Expr	   *within = node->defresult == NULL ? NULL : gpucol_harmless_within(node->defresult, &beyond);
+
+	return within != NULL && equal(within, node) ? linitial(((OpExpr *) node->defresult)->args) : NULL;
+}
