@@ -71,12 +71,14 @@ sub difference
 		SQL
 }
 
-# True for a process that exists and is no zombie.
-sub is_alive
+# The state of a process as one letter; a zombie's where there is none.
+sub state_of
 {
-	open my $file, '<', "/proc/$_[0]/stat" or return 0;
-	return (<$file> // 'Z') !~ /^\d+ \(.*\) Z/;
+	open my $file, '<', "/proc/$_[0]/stat" or return 'Z';
+	return (<$file> // '') =~ /^\d+ \(.*\) (\w)/ ? $1 : 'Z';
 }
+
+sub is_alive { return state_of($_[0]) ne 'Z'; }
 
 # Every process of the server dies at once, as in a loss of power.
 sub kill_server
@@ -87,6 +89,8 @@ sub kill_server
 	my @children;
 
 	kill 'STOP', $postmaster;
+	# until then it may start another
+	sleep 0.001 while state_of($postmaster) !~ /[TZ]/;
 	for my $stat (glob '/proc/[0-9]*/stat')
 	{
 		open my $file, '<', $stat or next;
