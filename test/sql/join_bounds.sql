@@ -89,4 +89,23 @@ SELECT pairs('SELECT g, count(e.id) FROM generate_series(timestamp ''2023-12-30'
 SELECT pairs('SELECT count(*) FROM e, LATERAL (SELECT n FROM b WHERE b.lo <= e.t ORDER BY b.lo DESC LIMIT 1) b WHERE e.id < 7000');
 SELECT pairs('SELECT count(*) FROM e JOIN b ON e.x BETWEEN b.xl AND b.xh OR e.x = b.n');
 
+-- the same of the rows of a key, where there are many of each
+CREATE FUNCTION wrong_by_key(kind text, key text) RETURNS SETOF text LANGUAGE sql AS $$
+	SELECT d FROM condition, unnest('{b,nobody,one}'::text[]) tab,
+		differ(format('SELECT count(*), sum(e.id), sum(b.n), sum(e.id * b.n), count(DISTINCT e.id), count(DISTINCT b.n) FROM e %s JOIN %s b ON %s AND (%s)', kind, tab, key, c), 'Gpucol') d
+	WHERE d IS NOT NULL $$;
+RESET gpucol.engine;
+SELECT wrong_by_key('INNER', 'e.id % 3 = b.n % 3');
+SELECT wrong_by_key('LEFT', 'nullif(e.id % 3, 2) = nullif(b.n % 3, 2)');
+SELECT wrong_by_key('RIGHT', 'nullif(e.id % 3, 2) = nullif(b.n % 3, 2)');
+SET gpucol.cpu_threads = 1;
+SELECT wrong_by_key('INNER', 'e.id % 3 = b.n % 4 AND e.id % 2 = b.n % 2');
+RESET gpucol.cpu_threads;
+SELECT d FROM condition, unnest('{"e WHERE EXISTS (SELECT FROM b WHERE e.id % 3 = b.n % 3 AND (@))","e WHERE NOT EXISTS (SELECT FROM b WHERE e.id % 3 = b.n % 3 AND (@))"}'::text[]) q,
+	differ('SELECT count(*), sum(e.id) FROM ' || replace(q, '@', c)) d WHERE d IS NOT NULL AND d NOT LIKE '%require: 0A000%';
+SET gpucol.engine = cpu;
+SELECT pairs('SELECT count(*) FROM e JOIN b ON e.t >= b.lo AND e.t < b.hi AND e.id % 3 = b.n % 3 WHERE e.id < 7000');
+SELECT pairs('SELECT count(*) FROM e LEFT JOIN b ON e.x BETWEEN b.xl AND b.xh AND nullif(e.id % 3, 2) = nullif(b.n % 3, 2)');
+-- few rows of each key
+SELECT pairs('SELECT count(*) FROM e JOIN b ON e.t >= b.lo AND e.t < b.hi AND e.id % 30 = b.n % 30');
 DROP SCHEMA join_bounds CASCADE;

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * band.c
- *	  Probes without keys whose residual bounds a value of the table by values of the row.
+ *	  Probes whose residual bounds a value of the table by values of the row.
  *
  *		e.t >= b.lo AND e.t < b.hi		b.x BETWEEN e.x - 7 AND e.x		b.x <= e.x
  *
@@ -11,6 +11,9 @@
  * of a flowing row leave a stretch of these, which two searches find.  Another own value with a term, the
  * end of intervals that are sorted by their begin, shortens it: the greatest such value so far tells where
  * the first row can lie, and the greatest of each block which blocks to leave out.
+ *
+ * Where there are keys with many rows each, the rows of each key, which lie next to each other, are sorted
+ * so among themselves.
  *
  * What is found so is tested by the residual as any pair: terms only leave out pairs that would fail.
  * Rows whose own value is NULL meet nobody; where IS NULL is a way out, NULL lies beyond all others.  Values
@@ -31,6 +34,8 @@
 
 #define MOST_TERMS	8
 #define BLOCK		64
+/* With fewer rows a key, to test all of them is as good. */
+#define ROWS_OF_KEY	16
 #define OWN			1			/* computed of the table's row, */
 #define OTHER		2			/* of the flowing row */
 
@@ -60,6 +65,7 @@ struct GpucolCpuBand
 	bool	   *unmasked;		/* by instruction: its mask is of the other side, too */
 	pthread_mutex_t lock;
 	_Atomic int state;
+	bool		keyed;			/* rows are sorted for each key */
 	uint32_t	n;
 	uint32_t   *rows;			/* sorted */
 	int64_t    *firsts;			/* their values */
@@ -349,17 +355,27 @@ free_band(GpucolRun *run, GpucolCpuProbe *probe)
 	probe->band = NULL;
 }
 
+/* Are rows of the table worth to be sorted: all of them, or the many of a key? */
+static bool
+is_worth(const GpucolCpuProbe *probe)
+{
+	const GpucolLookup *table = probe->table;
+
+	return probe->probe->nkeys == 0 || (table->first != NULL && table->nkeyed / ROWS_OF_KEY >= table->ndistinct);
+}
+
 GpucolStatus
 gpucol_cpu_band_plan(GpucolRun *run, GpucolCpuProbe *probe)
 {
 	GpucolCpuBand *band;
 
 	free_band(run, probe);
-	if (!probe->expands || !probe->residual || probe->is_set || probe->probe->nkeys > 0 || probe->parted)
+	if (!probe->expands || !probe->residual || probe->is_set || probe->parted || !is_worth(probe))
 		return GPUCOL_OK;
 	band = probe->band = gpucol_cpu_alloc0(run, sizeof(GpucolCpuBand));
 	if (band == NULL)
 		return GPUCOL_OUT_OF_MEMORY;
+	band->keyed = probe->probe->nkeys > 0;
 	pthread_mutex_init(&band->lock, NULL);
 	band->of = gpucol_cpu_alloc0(run, run->program->ninstrs + 1u);
 	band->needed = gpucol_cpu_alloc0(run, run->program->ninstrs + 1u);
@@ -456,8 +472,8 @@ take_values(GpucolCpuWorker *worker, const GpucolCpuBand *band, const uint32_t *
 		if (!own_value(first, j, band->terms[0].above, &values[0]) ||
 			(two && !own_value(second, j, band->terms[band->nfirst].above, &values[1])))
 			return false;
-		if ((GPUCOL_CPU_NULL_AT(first, j) && !band->nulls[0]) ||
-			(two && GPUCOL_CPU_NULL_AT(second, j) && !band->nulls[1]))
+		if (!band->keyed && ((GPUCOL_CPU_NULL_AT(first, j) && !band->nulls[0]) ||
+							 (two && GPUCOL_CPU_NULL_AT(second, j) && !band->nulls[1])))
 			continue;
 		items[*nitems].key = (uint64_t) values[0] ^ (UINT64_C(1) << 63);
 		items[(*nitems)++].row = match[j];
@@ -467,18 +483,19 @@ take_values(GpucolCpuWorker *worker, const GpucolCpuBand *band, const uint32_t *
 	return true;
 }
 
-/* Compute the own values of all rows of the table. */
+/* Compute the own values of all rows of the table that can be found. */
 static bool
 collect(GpucolCpuWorker *worker, const GpucolCpuVector *vector, const GpucolCpuProbe *probe,
 		GpucolRadixItem *items, uint32_t *nitems, int64_t *seconds)
 {
 	uint32_t   *match = worker->trail->match[probe->number];
 	uint32_t	nsel = worker->nsel;
+	uint32_t	nrows = probe->band->keyed ? probe->table->nkeyed : probe->table->nrows;
 	bool		ok = true;
 
-	for (uint32_t row = 0; row < probe->table->nrows && ok; row += worker->nsel)
+	for (uint32_t row = 0; row < nrows && ok; row += worker->nsel)
 	{
-		uint32_t	left = probe->table->nrows - row;
+		uint32_t	left = nrows - row;
 
 		worker->nsel = left < GPUCOL_VECTOR_VALUES ? left : GPUCOL_VECTOR_VALUES;
 		for (uint32_t j = 0; j < worker->nsel; j++)
@@ -490,13 +507,48 @@ collect(GpucolCpuWorker *worker, const GpucolCpuVector *vector, const GpucolCpuP
 	return ok;
 }
 
-/* The greatest second values so far, and of blocks. */
+/* Put sorted rows in their places; `next` has the place of the next row of a key, by key_of[row], or of all. */
 static void
-reach(GpucolCpuBand *band, const int64_t *seconds)
+place_rows(GpucolCpuBand *band, const GpucolRadixItem *sorted, const uint32_t *key_of, uint32_t *next)
+{
+	for (uint32_t i = 0; i < band->n; i++)
+	{
+		uint32_t	at = next[key_of == NULL ? 0 : key_of[sorted[i].row]]++;
+
+		band->rows[at] = sorted[i].row;
+		band->firsts[at] = (int64_t) (sorted[i].key ^ (UINT64_C(1) << 63));
+	}
+}
+
+/* The same for each key; false without memory. */
+static bool
+place_by_key(GpucolRun *run, const GpucolCpuProbe *probe, const GpucolRadixItem *sorted)
+{
+	const GpucolLookup *table = probe->table;
+	uint32_t   *key_of = gpucol_cpu_alloc(run, sizeof(uint32_t) * ((size_t) table->nkeyed + 1));
+	uint32_t   *next = gpucol_cpu_alloc(run, sizeof(uint32_t) * ((size_t) table->ndistinct + 1));
+	bool		ok = key_of != NULL && next != NULL;
+
+	for (uint32_t k = 0; k < table->ndistinct && ok; k++)
+	{
+		next[k] = table->first[k];
+		for (uint32_t row = table->first[k]; row < table->first[k + 1]; row++)
+			key_of[row] = k;
+	}
+	if (ok)
+		place_rows(probe->band, sorted, key_of, next);
+	gpucol_cpu_free(run, key_of);
+	gpucol_cpu_free(run, next);
+	return ok;
+}
+
+/* The greatest second values so far of a stretch of rows that are met together, and of blocks. */
+static void
+reach(GpucolCpuBand *band, const int64_t *seconds, uint32_t begin, uint32_t end)
 {
 	int64_t		reached = INT64_MIN;
 
-	for (uint32_t i = 0; i < band->n; i++)
+	for (uint32_t i = begin; i < end; i++)
 	{
 		int64_t		value = seconds[band->rows[i]];
 		int64_t    *block = &band->blocks[i / BLOCK];
@@ -506,6 +558,24 @@ reach(GpucolCpuBand *band, const int64_t *seconds)
 		reached = value > reached ? value : reached;
 		band->reached[i] = reached;
 	}
+}
+
+/* Have the band's rows in order, with what they reach; false without memory. */
+static bool
+order_rows(GpucolRun *run, const GpucolCpuProbe *probe, const GpucolRadixItem *sorted, const int64_t *seconds)
+{
+	GpucolCpuBand *band = probe->band;
+	uint32_t	next = 0;
+
+	if (!band->keyed)
+		place_rows(band, sorted, NULL, &next);
+	else if (!place_by_key(run, probe, sorted))
+		return false;
+	if (seconds != NULL && !band->keyed)
+		reach(band, seconds, 0, band->n);
+	for (uint32_t k = 0; seconds != NULL && band->keyed && k < probe->table->ndistinct; k++)
+		reach(band, seconds, probe->table->first[k], probe->table->first[k + 1]);
+	return true;
 }
 
 /* Sort the table's rows; false without memory, or where a value is none to sort by. */
@@ -532,19 +602,8 @@ sort_rows(GpucolCpuWorker *worker, const GpucolCpuVector *vector, const GpucolCp
 		ok = ok && band->seconds != NULL && band->reached != NULL && band->blocks != NULL;
 	}
 	band->n = 0;
-	ok = ok && collect(worker, vector, probe, items, &band->n, seconds);
-	if (ok)
-	{
-		const GpucolRadixItem *sorted = gpucol_radix_sort(items, scratch, band->n, 64);
-
-		for (uint32_t i = 0; i < band->n; i++)
-		{
-			band->rows[i] = sorted[i].row;
-			band->firsts[i] = (int64_t) (sorted[i].key ^ (UINT64_C(1) << 63));
-		}
-		if (two)
-			reach(band, seconds);
-	}
+	ok = ok && collect(worker, vector, probe, items, &band->n, seconds) &&
+		order_rows(run, probe, gpucol_radix_sort(items, scratch, band->n, 64), two ? seconds : NULL);
 	gpucol_cpu_free(run, items);
 	gpucol_cpu_free(run, scratch);
 	gpucol_cpu_free(run, seconds);
@@ -620,15 +679,41 @@ seek(const int64_t *values, uint32_t n, int64_t value, uint32_t near)
 	return (uint32_t) (base - values) + (n > 0 && *base < value);
 }
 
+/* Rows that are sorted together, and where the last one sought began, ended and was reached. */
+typedef struct Stretch
+{
+	uint32_t	base;
+	uint32_t	n;
+	uint32_t	first;
+	uint32_t	end;
+	uint32_t	reached;
+} Stretch;
+
+/* Find the part of a stretch that lies within the limits of row j. */
+static void
+find_stretch(const GpucolCpuBand *band, const GpucolCpuLimits *limits, uint32_t j, Stretch *stretch,
+			 GpucolCpuExpansion *expansion)
+{
+	const int64_t *firsts = band->firsts + stretch->base;
+	uint32_t	first;
+
+	stretch->first = seek(firsts, stretch->n, limits->least[j], stretch->first);
+	stretch->end = limits->greatest[j] == INT64_MAX ? stretch->n :
+		seek(firsts, stretch->n, limits->greatest[j] + 1, stretch->end);
+	if (band->seconds != NULL)
+		stretch->reached = seek(band->reached + stretch->base, stretch->n, limits->second[j], stretch->reached);
+	first = stretch->first > stretch->reached ? stretch->first : stretch->reached;
+	expansion->first[j] = stretch->base + first;
+	expansion->count[j] = stretch->end > first ? stretch->end - first : 0;
+}
+
 bool
 gpucol_cpu_band_find(GpucolCpuWorker *worker, const GpucolCpuVector *vector, const GpucolCpuProbe *probe)
 {
 	const GpucolCpuBand *band = probe->band;
 	GpucolCpuExpansion *expansion = &worker->trail->expansions[probe->number];
 	GpucolCpuLimits *limits = expansion->limits;
-	uint32_t	first = 0;
-	uint32_t	end = 0;
-	uint32_t	reached = 0;
+	Stretch		stretch = {0, band->n, 0, 0, 0};
 
 	if (compute(worker, vector, probe, OTHER) != GPUCOL_OK)
 		return false;
@@ -643,18 +728,14 @@ gpucol_cpu_band_find(GpucolCpuWorker *worker, const GpucolCpuVector *vector, con
 		narrow(worker, &band->terms[t], t >= band->nfirst, limits);
 	for (uint32_t j = 0; j < worker->nsel; j++)
 	{
-		if (limits->none[j])
-		{
-			expansion->first[j] = expansion->count[j] = 0;
+		uint32_t	number = band->keyed ? worker->trail->numbers[j] : 0;
+
+		expansion->first[j] = expansion->count[j] = 0;
+		if (limits->none[j] || number == GPUCOL_LOOKUP_NONE)
 			continue;
-		}
-		first = seek(band->firsts, band->n, limits->least[j], first);
-		end = limits->greatest[j] == INT64_MAX ? band->n :
-			seek(band->firsts, band->n, limits->greatest[j] + 1, end);
-		if (band->seconds != NULL)
-			reached = seek(band->reached, band->n, limits->second[j], reached);
-		expansion->first[j] = first > reached ? first : reached;
-		expansion->count[j] = end > expansion->first[j] ? end - expansion->first[j] : 0;
+		if (band->keyed)
+			stretch = (Stretch) {gpucol_lookup_first(probe->table, number), gpucol_lookup_count(probe->table, number), 0, 0, 0};
+		find_stretch(band, limits, j, &stretch, expansion);
 	}
 	return true;
 }
