@@ -17,8 +17,9 @@
  *						for all its rows; and, so that the join has keys, of equalities what they compare with
  *	  rows				those that pass the outer query's own conditions (subquery_restrict.c): others
  *						are no rows of its result
- *	  NULL				as a value of a column makes no comparison true, so that no row is found; a row of the outer
- *						query finds no group of it either
+ *	  NULL				as a value of a column makes no strict comparison true, so that no row is found; a row of the
+ *						outer query finds no group of it either.  Where it may (OR, IS DISTINCT FROM), the
+ *						columns that are compared say what stands for NULL, and whether it is
  *	  statements		that change rows have none: the newest version of a row may have other values
  *	  equal values		are one of the domain, so they must be the same in all respects, or be compared by their
  *						type's order only
@@ -27,13 +28,16 @@
  */
 #include "postgres.h"
 
+#include "catalog/pg_type.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
 #include "optimizer/clauses.h"
 #include "optimizer/optimizer.h"
 #include "parser/parsetree.h"
 #include "rewrite/rewriteManip.h"
+#include "utils/builtins.h"
 #include "utils/lsyscache.h"
+#include "utils/numeric.h"
 #include "utils/typcache.h"
 
 #include "columnar/collation.h"
@@ -50,6 +54,8 @@ typedef struct Domain
 	Index		table;			/* of the outer query, whose rows have the values; 0: not known yet */
 	Index		rti;			/* the domain's in the subquery */
 	List	   *values;			/* its columns, as expressions of the subquery over outer columns */
+	Bitmapset  *met;			/* those that the condition at hand has, by number from 0 on; */
+	Bitmapset  *nullable;		/* those of which NULL is a value like others */
 } Domain;
 
 /* ---- what is compared ---- */
@@ -114,21 +120,28 @@ may_be_value(const Domain *domain, Node *node)
 		gpucol_harmless_column(domain->join->outer, (Expr *) gpucol_grouped_move_out(node)) == NULL;
 }
 
-/* The domain's column of a value. */
-static Var *
-domain_column(Domain *domain, Node *value)
+/* The number of a value among the domain's columns. */
+static int
+value_number(Domain *domain, Node *value)
 {
-	int			number = 0;
 	ListCell   *lc;
 
 	foreach(lc, domain->values)
 	{
 		if (equal(lfirst(lc), value))
-			break;
-		number++;
+			return foreach_current_index(lc);
 	}
-	if (number == list_length(domain->values))
-		domain->values = lappend(domain->values, copyObject(value));
+	domain->values = lappend(domain->values, copyObject(value));
+	return list_length(domain->values) - 1;
+}
+
+/* The domain's column of a value. */
+static Var *
+domain_column(Domain *domain, Node *value)
+{
+	int			number = value_number(domain, value);
+
+	domain->met = bms_add_member(domain->met, number);
 	return makeVar((int) domain->rti, number + 1, exprType(value), exprTypmod(value), exprCollation(value), 0);
 }
 
@@ -232,9 +245,10 @@ take_condition(Domain *domain, Node *condition)
 
 	if (equality ? !is_with_value(domain, condition) : !is_comparison(condition))
 		return condition;
+	domain->met = NULL;
 	condition = read_domain(condition, domain);
-	if (domain->join->reason == NULL && contain_nonstrict_functions(condition))
-		domain->join->reason = "a comparison that correlates it may be true of NULL";
+	if (contain_nonstrict_functions(condition))
+		domain->nullable = bms_add_members(domain->nullable, domain->met);
 	if (domain->join->reason == NULL && sees_differences(condition, domain))
 		domain->join->reason = "a comparison that correlates it may tell equal values apart";
 	return condition;
@@ -299,6 +313,56 @@ reads_with(Node *node, void *context)
 	return expression_tree_walker(node, reads_with, context);
 }
 
+/* Some value of a type, to stand for NULL beside a column that says so; NULL if none is known. */
+static Const *
+some_value(Oid type, Oid collation)
+{
+	switch (type)
+	{
+		case BOOLOID:
+		case INT2OID:
+		case INT4OID:
+		case DATEOID:
+			return makeConst(type, -1, InvalidOid, get_typlen(type), (Datum) 0, false, true);
+		case INT8OID:
+		case TIMEOID:
+		case TIMESTAMPOID:
+		case TIMESTAMPTZOID:
+			return makeConst(type, -1, InvalidOid, sizeof(int64), Int64GetDatum(0), false, FLOAT8PASSBYVAL);
+		case FLOAT8OID:
+			return makeConst(type, -1, InvalidOid, sizeof(float8), Float8GetDatum(0), false, FLOAT8PASSBYVAL);
+		case NUMERICOID:
+			return makeConst(type, -1, InvalidOid, -1, NumericGetDatum(int64_to_numeric(0)), false, false);
+		case TEXTOID:
+		case VARCHAROID:
+			return makeConst(type, -1, collation, -1, PointerGetDatum(cstring_to_text("")), false, false);
+		default:
+			return NULL;
+	}
+}
+
+/* The equalities that a column of the domain makes with the outer query; NIL, and a reason. */
+static List *
+make_equalities(Domain *domain, int number)
+{
+	Node	   *value = list_nth(domain->values, number);
+	Const	   *some;
+	int			is_null;
+	int			shown;
+
+	if (!bms_is_member(number, domain->nullable))
+		return list_make1(make_equality(domain, number));
+	some = some_value(exprType(value), exprCollation(value));
+	if (some == NULL)
+	{
+		domain->join->reason = "a comparison that correlates it may be true of NULL";
+		return NIL;
+	}
+	shown = value_number(domain, (Node *) gpucol_make_coalesce((Expr *) copyObject(value), some));
+	is_null = value_number(domain, (Node *) gpucol_make_null_test((Expr *) copyObject(value), IS_NULL));
+	return list_make2(make_equality(domain, shown), make_equality(domain, is_null));
+}
+
 /* Can the rows of the table be read once more?  Those of a WITH query are counted then. */
 static bool
 can_read_again(Domain *domain)
@@ -339,6 +403,7 @@ gpucol_domain_add(GpucolGroupedJoin *join)
 	List	   *conditions = conditions_of(inner);
 	Domain		domain = {.join = join,.rti = list_length(inner->rtable) + 1};
 	List	   *all = NIL;
+	int			ncolumns;
 	RangeTblRef *ref = makeNode(RangeTblRef);
 	ListCell   *lc;
 
@@ -351,10 +416,11 @@ gpucol_domain_add(GpucolGroupedJoin *join)
 		return false;
 	foreach(lc, conditions)
 		all = lappend(all, take_condition(&domain, lfirst(lc)));
+	ncolumns = list_length(domain.values);
+	for (int i = 0; i < ncolumns && join->reason == NULL; i++)
+		all = list_concat(all, make_equalities(&domain, i));
 	if (join->reason != NULL)
 		return false;
-	for (int i = 0; i < list_length(domain.values); i++)
-		all = lappend(all, make_equality(&domain, i));
 	inner->rtable = lappend(inner->rtable, gpucol_make_subquery_entry(make_domain(&domain), "domain"));
 	ref->rtindex = (int) domain.rti;
 	inner->jointree->fromlist = lappend(inner->jointree->fromlist, ref);

@@ -713,7 +713,7 @@ gpucol_cpu_band_find(GpucolCpuWorker *worker, const GpucolCpuVector *vector, con
 	const GpucolCpuBand *band = probe->band;
 	GpucolCpuExpansion *expansion = &worker->trail->expansions[probe->number];
 	GpucolCpuLimits *limits = expansion->limits;
-	Stretch		stretch = {0, band->n, 0, 0, 0};
+	Stretch		stretch = {.n = band->n};
 
 	if (compute(worker, vector, probe, OTHER) != GPUCOL_OK)
 		return false;
@@ -734,7 +734,9 @@ gpucol_cpu_band_find(GpucolCpuWorker *worker, const GpucolCpuVector *vector, con
 		if (limits->none[j] || number == GPUCOL_LOOKUP_NONE)
 			continue;
 		if (band->keyed)
-			stretch = (Stretch) {gpucol_lookup_first(probe->table, number), gpucol_lookup_count(probe->table, number), 0, 0, 0};
+			stretch = (Stretch) {
+				.base = gpucol_lookup_first(probe->table, number),.n = gpucol_lookup_count(probe->table, number)
+			};
 		find_stretch(band, limits, j, &stretch, expansion);
 	}
 	return true;
