@@ -91,7 +91,7 @@ typedef struct GpucolAggExecState
 
 	GpucolHaving having;		/* where `tested`, the groups that are formed have met it */
 
-	/* the result tuple: its columns' places among keys and aggregates, or GPUCOL_GROUP_ROWS_NULL */
+	/* the result tuple: its columns' places among keys and aggregates, or GPUCOL_GROUP_ROWS_CONSTANT */
 	TupleTableSlot *direct;		/* NULL: PostgreSQL projects the scan tuple */
 	int			ndirect;
 	int		   *places;
@@ -385,7 +385,7 @@ begin_pipe(GpucolAggExecState *state, List *saved, EState *estate)
 		state->computed[i] = (Expr *) gpucol_pipe_map(pipe, list_nth(above, i));
 }
 
-/* Is the result tuple made of keys and aggregates only? */
+/* Is the result tuple made of keys, aggregates and constants only? */
 static void
 find_direct(GpucolAggExecState *state, EState *estate)
 {
@@ -401,10 +401,10 @@ find_direct(GpucolAggExecState *state, EState *estate)
 	{
 		Var		   *var = (Var *) lfirst_node(TargetEntry, lc)->expr;
 
-		/* PostgreSQL puts NULL for what nobody above needs */
-		if (IsA(var, Const) && ((Const *) var)->constisnull)
+		/* PostgreSQL also puts NULL for what nobody above needs */
+		if (IsA(var, Const))
 		{
-			state->places[state->ndirect++] = GPUCOL_GROUP_ROWS_NULL;
+			state->places[state->ndirect++] = GPUCOL_GROUP_ROWS_CONSTANT;
 			continue;
 		}
 		if (!IsA(var, Var) || var->varno != INDEX_VAR || var->varattno <= 0 ||
@@ -570,9 +570,11 @@ store_direct(GpucolAggExecState *state)
 	for (int i = 0; i < state->ndirect; i++)
 	{
 		int			place = state->places[i];
+		const Const *constant = place == GPUCOL_GROUP_ROWS_CONSTANT ?
+			(const Const *) list_nth_node(TargetEntry, state->css.ss.ps.plan->targetlist, i)->expr : NULL;
 
-		slot->tts_values[i] = place == GPUCOL_GROUP_ROWS_NULL ? (Datum) 0 : state->rows.values[place][row];
-		slot->tts_isnull[i] = place == GPUCOL_GROUP_ROWS_NULL || state->rows.isnull[place][row];
+		slot->tts_values[i] = constant != NULL ? constant->constvalue : state->rows.values[place][row];
+		slot->tts_isnull[i] = constant != NULL ? constant->constisnull : state->rows.isnull[place][row];
 	}
 	slot->tts_flags &= ~TTS_FLAG_EMPTY;
 	slot->tts_nvalid = (AttrNumber) state->ndirect;
@@ -798,7 +800,8 @@ agg_next_batch(CustomScanState *node, GpucolBatch *batch)
 		return GPUCOL_UNSUPPORTED;
 	batch->ncolumns = state->ndirect;
 	/* what a device has delivered in place may not outlast what is asked of it next */
-	gpucol_group_rows_columns(&state->rows, state->places, state->maps, state->exec.engine != &gpucol_engine_cpu &&
+	gpucol_group_rows_columns(&state->rows, state->places, node->ss.ps.plan->targetlist, state->maps,
+							  state->exec.engine != &gpucol_engine_cpu &&
 							  result.nrows <= GPUCOL_IN_PLACE_ROWS, batch);
 	state->exec.delivered = true;
 	return GPUCOL_OK;

@@ -331,9 +331,8 @@ gpucol_batch_find_places(const Plan *plan, const AttrNumber *attnums, int n, int
 	return plan->qual == NIL;
 }
 
-/* A column of a constant, in the current context. */
-static void
-show_constant(const Const *constant, uint32 nrows, GpucolOutput *output, GpucolResultColumn *column)
+void
+gpucol_batch_constant(const Const *constant, uint32 nrows, GpucolOutput *output, GpucolResultColumn *column)
 {
 	Datum	   *values = palloc_extended(Max(nrows, 1) * sizeof(Datum), MCXT_ALLOC_HUGE);
 	bool	   *isnull = palloc_extended(Max(nrows, 1) * sizeof(bool), MCXT_ALLOC_HUGE);
@@ -362,8 +361,8 @@ gpucol_batch_show(GpucolBatch *batch, const GpucolResult *result, const GpucolOu
 
 		if (places[i] == GPUCOL_BATCH_CONSTANT)
 		{
-			show_constant((const Const *) lfirst_node(TargetEntry, lc)->expr, batch->nrows, &batch->outputs[i],
-						  &batch->columns[i]);
+			gpucol_batch_constant((const Const *) lfirst_node(TargetEntry, lc)->expr, batch->nrows,
+								  &batch->outputs[i], &batch->columns[i]);
 			continue;
 		}
 		batch->outputs[i] = outputs[places[i]];

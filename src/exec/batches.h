@@ -121,6 +121,10 @@ extern bool gpucol_batch_find_places(const Plan *plan, const AttrNumber *attnums
 extern void gpucol_batch_show(GpucolBatch *batch, const GpucolResult *result, const GpucolOutput *outputs,
 							  const int *places, const Plan *plan, bool copy, MemoryContext context);
 
+/* A column of a constant, in the current context. */
+extern void gpucol_batch_constant(const Const *constant, uint32 nrows, GpucolOutput *output,
+								  GpucolResultColumn *column);
+
 /* Copy the values of a batch, into the current context. */
 extern void gpucol_batch_copy(GpucolBatch *batch);
 

@@ -163,20 +163,9 @@ key_column(const GpucolGroupRows *rows, int key, GpucolOutput *output, GpucolRes
 	output->labels = NULL;
 }
 
-/* A column of NULLs. */
-static void
-null_column(uint32 n, GpucolOutput *output, GpucolResultColumn *column)
-{
-	Datum	   *values = palloc0(n * sizeof(Datum));
-	bool	   *isnull = palloc(n * sizeof(bool));
-
-	memset(isnull, true, n);
-	gpucol_result_column_of(values, isnull, n, output, column);
-}
-
 void
-gpucol_group_rows_columns(GpucolGroupRows *rows, const int *places, const GpucolTypeMap *maps, bool copy,
-						  GpucolBatch *batch)
+gpucol_group_rows_columns(GpucolGroupRows *rows, const int *places, const List *targetlist, const GpucolTypeMap *maps,
+						  bool copy, GpucolBatch *batch)
 {
 	MemoryContext old;
 
@@ -188,8 +177,9 @@ gpucol_group_rows_columns(GpucolGroupRows *rows, const int *places, const Gpucol
 		int			agg = places[i] - rows->nkeys;
 
 		batch->outputs[i].map = maps[i];
-		if (places[i] == GPUCOL_GROUP_ROWS_NULL)
-			null_column(batch->nrows, &batch->outputs[i], &batch->columns[i]);
+		if (places[i] == GPUCOL_GROUP_ROWS_CONSTANT)
+			gpucol_batch_constant((const Const *) list_nth_node(TargetEntry, targetlist, i)->expr, batch->nrows,
+								  &batch->outputs[i], &batch->columns[i]);
 		else if (agg < 0)
 			key_column(rows, places[i], &batch->outputs[i], &batch->columns[i]);
 		else

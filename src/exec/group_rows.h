@@ -70,15 +70,16 @@ extern void gpucol_group_rows_one(const GpucolGroupRows *rows, uint32 group, Dat
  */
 extern bool gpucol_group_rows_form(GpucolGroupRows *rows);
 
-/* The place of a column of NULLs. */
-#define GPUCOL_GROUP_ROWS_NULL	(-1)
+/* The place of a column of a constant, NULL or another. */
+#define GPUCOL_GROUP_ROWS_CONSTANT	(-1)
 
 /*
- * All groups of the batch as columns of these places among keys and aggregates, of types with these maps, until
- * the next ones are formed; a copy, or they show what the engine has.  The batch is used up.
+ * All groups of the batch as columns of these places among keys and aggregates, or constants of a target list, of
+ * types with these maps, until the next ones are formed; a copy, or they show what the engine has.  The batch is
+ * used up.
  */
-extern void gpucol_group_rows_columns(GpucolGroupRows *rows, const int *places, const GpucolTypeMap *maps,
-									  bool copy, GpucolBatch *batch);
+extern void gpucol_group_rows_columns(GpucolGroupRows *rows, const int *places, const List *targetlist,
+									  const GpucolTypeMap *maps, bool copy, GpucolBatch *batch);
 
 /* Forget the batch. */
 extern void gpucol_group_rows_reset(GpucolGroupRows *rows);

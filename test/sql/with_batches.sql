@@ -49,6 +49,11 @@ SELECT differ('WITH c AS MATERIALIZED (SELECT a.k, a.w, b.m FROM g a JOIN g b ON
 SELECT delivered('SELECT s, count(*), sum(v) FROM (SELECT ''g'' AS s, id, m AS v FROM g WHERE m > 1 UNION ALL SELECT NULL, a.id, b.m FROM g a JOIN g b ON a.id = b.w UNION ALL SELECT t, w, m * 2 FROM g WHERE v = 3) u GROUP BY s');
 SELECT differ('SELECT s, count(*), sum(v), max(y) FROM (SELECT ''g'' AS s, id, m AS v, y, d FROM g WHERE m > 1 UNION ALL SELECT NULL, a.id, b.m, b.y, NULL FROM g a JOIN g b ON a.id = b.w UNION ALL SELECT t, w, m * 2, interval ''1 day'', d FROM g WHERE v = 3) u GROUP BY s');
 SELECT differ('SELECT k, sum(v), max(e), count(e) FROM (SELECT 1 AS s, k, n AS v, 2.5::float8 AS e FROM g UNION ALL SELECT 2, w, sum(m), NULL FROM g GROUP BY w UNION ALL SELECT 3, k, s, f FROM (SELECT k, sum(m) AS s, max(f) AS f FROM g GROUP BY k) q) u GROUP BY k');
+-- groups with constants beside them, of every kind
+SELECT delivered('WITH c AS MATERIALIZED (SELECT ''s'' AS kind, k, sum(m) AS s FROM g GROUP BY k UNION ALL SELECT ''t'', w, sum(n) FROM g GROUP BY w) SELECT count(*), sum(a.s), max(b.s) FROM c a JOIN c b ON a.k = b.k WHERE a.kind = ''s'' AND b.kind = ''t''');
+SELECT differ('WITH c AS MATERIALIZED (SELECT ''s'' AS kind, 7 AS i, k, -0.50 AS n, ''-0''::float8 AS f, date ''2020-02-29'' AS d, interval ''1 mon'' AS y, NULL::text AS z, true AS b, ''NaN''::numeric AS q, sum(m) AS s FROM g GROUP BY k UNION ALL '
+	'SELECT ''a longer text'', NULL, w, 1e30, ''NaN'', ''-infinity'', NULL, ''z'', false, 1.500, sum(m) FROM g GROUP BY w) SELECT a.kind, b.z, a.i, a.k, a.n, b.n AS bn, a.f, b.f AS bf, b.d, a.y, b.b, a.q, b.q AS bq, a.s + b.s AS s FROM c a JOIN c b ON a.k = b.k', 'GpucolAgg');
+SELECT differ('SELECT ''s'' AS kind, k, sum(m), 1.50 AS n, NULL AS z FROM g GROUP BY k');
 -- run again for each row around it
 SELECT differ('SELECT o.v, (WITH c AS MATERIALIZED (SELECT w % 10 AS x, count(*) AS n FROM g WHERE v = o.v GROUP BY w % 10) SELECT sum(a.n * b.n) FROM c a JOIN c b ON a.x = b.x) AS s FROM (SELECT DISTINCT v FROM g) o');
 SELECT differ('SELECT o.v, l.s FROM (SELECT DISTINCT v FROM g) o, LATERAL (WITH c AS MATERIALIZED (SELECT k, count(*) AS n FROM g GROUP BY k) SELECT sum(a.n + o.v) AS s FROM c a JOIN c b ON a.k = b.k) l');
