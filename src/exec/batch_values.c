@@ -211,20 +211,20 @@ gpucol_batch_packed_size(const GpucolBatch *batch)
 	return size;
 }
 
-/* Values of S: their lengths, and their bytes one after the other. */
+/* Values of S: where they are, and their bytes one after the other. */
 static void
 pack_bytes(const GpucolResultColumn *column, uint32 n, GpucolBytes *values, char *bytes)
 {
 	for (uint32 i = 0; i < n; i++)
 	{
-		values[i] = (GpucolBytes) {NULL, is_null(column, i) ? 0 : column->s[i].len};
+		values[i] = (GpucolBytes) {bytes, is_null(column, i) ? 0 : column->s[i].len};
 		if (values[i].len > 0)
 			memcpy(bytes, column->s[i].data, values[i].len);
 		bytes += values[i].len;
 	}
 }
 
-/* Where these bytes are. */
+/* Where these bytes are now. */
 static void
 unpack_bytes(GpucolBytes *values, uint32 n, const char *bytes)
 {
@@ -265,7 +265,7 @@ gpucol_batch_pack(const GpucolBatch *batch, char *to)
 }
 
 void
-gpucol_batch_unpack(char *from, GpucolBatch *batch)
+gpucol_batch_unpack(char *from, bool moved, GpucolBatch *batch)
 {
 	batch->nrows = *(uint32 *) from;
 	from += 16;
@@ -288,7 +288,7 @@ gpucol_batch_unpack(char *from, GpucolBatch *batch)
 		column->d = (const __int128 *) from;
 		column->f = (const double *) from;
 		column->s = (const GpucolBytes *) from;
-		if (head->cls == GPUCOL_CLASS_S)
+		if (head->cls == GPUCOL_CLASS_S && moved)
 			unpack_bytes((GpucolBytes *) from, batch->nrows, from + ALIGN16(size));
 		from += ALIGN16(size) + ALIGN16(head->nbytes);
 	}
@@ -300,7 +300,7 @@ gpucol_batch_copy(GpucolBatch *batch)
 	char	   *piece = gpucol_result_room(gpucol_batch_packed_size(batch));
 
 	gpucol_batch_pack(batch, piece);
-	gpucol_batch_unpack(piece, batch);
+	gpucol_batch_unpack(piece, false, batch);
 }
 
 /* ------------------------------------------------------------------------

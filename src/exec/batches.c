@@ -217,7 +217,8 @@ open_member(Member *member)
 		member->kept = gpucol_shared_rows_open(member->shared);
 	}
 	if (member->above != NULL && (member->ops == NULL || !member->ops->tests))
-		member->test = gpucol_batch_test_begin(member->above, member->conditions, ExecGetResultType(member->node));
+		member->test = gpucol_batch_test_begin(member->above, member->conditions, ExecGetResultType(member->node),
+											   member->places, list_length(member->plan->plan->targetlist));
 }
 
 /* Are the rows of an Append those of its members, one after the other? */

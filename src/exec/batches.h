@@ -128,9 +128,9 @@ extern void gpucol_batch_constant(const Const *constant, uint32 nrows, GpucolOut
 /* Copy the values of a batch, into the current context. */
 extern void gpucol_batch_copy(GpucolBatch *batch);
 
-/* A batch as one piece of memory, aligned at 16 bytes, and back, in place. */
+/* A batch as one piece of memory, aligned at 16 bytes, and back, in place; `moved`, it was packed elsewhere. */
 extern Size gpucol_batch_packed_size(const GpucolBatch *batch);
 extern void gpucol_batch_pack(const GpucolBatch *batch, char *to);
-extern void gpucol_batch_unpack(char *from, GpucolBatch *batch);
+extern void gpucol_batch_unpack(char *from, bool moved, GpucolBatch *batch);
 
 #endif							/* GPUCOL_EXEC_BATCHES_H */

@@ -325,9 +325,9 @@ gpucol_kept_rows_next(GpucolKeptReader *reader)
 	GpucolKeptRows *kept = reader->kept;
 
 	if (reader->at < list_length(kept->batches))
-		gpucol_batch_unpack(list_nth(kept->batches, reader->at++), &reader->batch);
+		gpucol_batch_unpack(list_nth(kept->batches, reader->at++), false, &reader->batch);
 	else if (reader->file_at < kept->nfile)
-		gpucol_batch_unpack(read_batch(reader), &reader->batch);
+		gpucol_batch_unpack(read_batch(reader), true, &reader->batch);
 	else
 		return NULL;
 	return &reader->batch;

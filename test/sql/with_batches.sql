@@ -28,6 +28,25 @@ SELECT differ(:'c' || 'SELECT x.k, sum(z.n), sum(z.s) FROM c x JOIN c z ON x.w =
 SELECT differ(:'c' || 'SELECT x.k, x.a, x.y, z.d FROM c x JOIN c z ON x.w = z.w AND x.k = z.k + 1 WHERE x.a > 2 OR x.y = interval ''4 hours'' OR z.f <> 0');
 SELECT differ(:'c' || 'SELECT count(*), sum(s), max(t) FROM c WHERE k = 13 OR b');
 SELECT differ(:'c' || 'SELECT count(*), sum(s), max(t) FROM c WHERE k < 0');
+-- comparisons with constants, in every order and beside conditions of other kinds, on rows and on groups
+CREATE COLLATION folded (provider = icu, locale = 'und-u-ks-level2', deterministic = false);
+CREATE TABLE h2 AS SELECT *, t::varchar(9) AS vt, t::char(9) AS ct, d::timestamp AS ts, t COLLATE folded AS ft FROM h WHERE id % 3 = 0;
+CREATE TABLE g2 (LIKE h2) USING gpucol;
+INSERT INTO g2 TABLE h2;
+ANALYZE g2;
+SELECT c, i, r FROM unnest(ARRAY['SELECT w, k, v, count(*) AS n, sum(m) AS s, max(m) AS m, avg(n) AS a, t, vt, ct, ft, sum(f) AS f, max(d) AS d, ts, max(y) AS y, bool_or(b) AS b FROM g2 GROUP BY w, k, v, t, vt, ct, ft, ts',
+	'SELECT w, k, v, id AS n, m AS s, m, n AS a, t, vt, ct, ft, f, d, ts, y, b FROM g2 WHERE id > 5']) WITH ORDINALITY w(c, i),
+unnest(ARRAY['x.k < 9', 'x.k <= 8', '8 >= x.k', '10 < x.k', 'x.k <> 10', 'x.k = -1', 'x.v = 3', 'x.v::int <> 3', 'x.n > 3000000000', 'x.n <= 2::bigint',
+	'x.s > 0', 'x.s >= 300.00', 'x.s < 300.125', 'x.s <> 250', 'x.s = 1e-30', 'x.s < ''NaN''', 'x.s > -1e30', 'x.m = 112.5', 'x.a > 0', 'x.a <> 2', 'x.t = ''name 5''', 'x.t <> ''name 5''', 'x.t < ''name 5''', 'x.t = ''''',
+	'x.ft = ''NAME 5''', 'x.ft <> ''NAME 5''', 'x.t COLLATE "C" = ''name 5''', 'x.t = ''NAME 5'' COLLATE folded', 'x.vt = ''name 5''', 'x.ct = ''name 5''', 'x.f > 0', 'x.f <> ''NaN''', 'x.d = ''2020-03-01''', 'x.d < ''infinity''', 'x.d > ''-infinity''', 'x.ts >= ''2020-12-31''',
+	'x.d < ''2020-12-31''::timestamp', 'x.y = interval ''1 hour''', 'x.b', 'x.b = true', 'x.k = 5 AND x.v = 3', 'x.k > 100 AND x.s > 100 AND x.t > ''name 3'' AND x.d > ''2020-02-02''', 'x.t LIKE ''%1%'' AND x.k < 100', 'x.k < 100 AND x.t LIKE ''%1%''',
+	'x.k < 100 AND 100 / (x.k - 100) < 0', '100 / (x.k - 100) < 0 AND x.k < 100', 'x.k IS NULL', 'x.k IN (1, 5, 9) AND x.n < 3']) q,
+differ('WITH c AS MATERIALIZED (' || c || ') SELECT x.k, count(*), sum(x.s), max(x.t), min(z.d), max(z.vt) FROM c x JOIN c z ON x.w = z.w WHERE ' || q || ' GROUP BY x.k') r WHERE r IS NOT NULL;
+PREPARE compared(int) AS WITH c AS MATERIALIZED (SELECT w, k, count(*) AS n FROM g GROUP BY w, k) SELECT count(*), sum(x.n) FROM c x JOIN c z ON x.w = z.w WHERE x.k < $1 AND z.k > 100;
+SET plan_cache_mode = force_generic_plan;
+EXECUTE compared(10);
+EXECUTE compared(NULL);
+RESET plan_cache_mode;
 -- beside scans that PostgreSQL reads, before and after
 SELECT differ(:'c' || 'SELECT z.k, z.r, q.c FROM (SELECT k, row_number() OVER (ORDER BY w, k) AS r FROM c WHERE n > 0 ORDER BY w, k LIMIT 40) z JOIN (SELECT x.k, count(*) AS c FROM c x JOIN c y ON x.w = y.w GROUP BY x.k) q ON z.k = q.k');
 SELECT differ(:'c' || 'SELECT k, (SELECT count(*) FROM c y WHERE y.w = x.w) AS c, (SELECT max(s) FROM c) AS m FROM c x WHERE t > ''name 4''');
