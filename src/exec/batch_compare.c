@@ -143,12 +143,6 @@ gpucol_batch_compare_of(const Expr *condition, int varno)
 	return compare->passing != 0 && take_constant(compare, constant, op->inputcollid) ? compare : NULL;
 }
 
-int
-gpucol_batch_compare_column(const GpucolBatchCompare *compare)
-{
-	return compare->column;
-}
-
 bool
 gpucol_batch_compare_fits(GpucolBatchCompare *compare, const GpucolBatch *batch)
 {

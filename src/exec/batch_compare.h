@@ -18,9 +18,6 @@ typedef struct GpucolBatchCompare GpucolBatchCompare;
  */
 extern GpucolBatchCompare *gpucol_batch_compare_of(const Expr *condition, int varno);
 
-/* The column, from 0. */
-extern int	gpucol_batch_compare_column(const GpucolBatchCompare *compare);
-
 /* Can a batch's column be compared, as it is there?  Asked before the batch is. */
 extern bool gpucol_batch_compare_fits(GpucolBatchCompare *compare, const GpucolBatch *batch);
 

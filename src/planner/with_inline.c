@@ -1,26 +1,24 @@
 /*-------------------------------------------------------------------------
  *
  * with_inline.c
- *	  A WITH query that is read several times is computed where it is read: each time with another value
- *	  of a column, or where that is sooner than to keep its rows.
+ *	  A WITH query that is read several times is computed where it is read, or once with the rows that its readers
+ *	  want: whatever is sooner.
  *
  *		WITH y AS (SELECT k, year, sum(x) AS s FROM t GROUP BY k, year)
  *		SELECT ... FROM y a, y b WHERE a.k = b.k AND a.year = 2001 AND b.year = 2002
  *
  * PostgreSQL computes such a query once, whole, and each reader takes its part of the rows: rows
- * that nobody wants are made, and those that PostgreSQL reads itself pass through a tuplestore (the others are
- * kept a column at a time, exec/shared_rows.c).  Written NOT MATERIALIZED the
- * condition goes into the query, as far as PostgreSQL can push it, and each reader's part is one
- * aggregation of the engine, below joins too.  All parts together are at most the whole where
- * values differ, so this asks no cost model.
+ * that nobody wants are made.  Written NOT MATERIALIZED the condition goes into the query, as far as PostgreSQL can
+ * push it, and each reader's part is one aggregation of the engine, below joins too.
  *
- * Where each reader would have many tables joined (as many as PostgreSQL's own settings hold for too many to
- * be rearranged), their order is not searched for, nor their rows read, once for each: the query is kept, and has
- * the rows that one of its readers wants (`year = 2001 OR year = 2002`).
+ * Or the query is kept, and has the rows that one of its readers wants (`year = 2001 OR year = 2002`).  All parts
+ * together are the same rows where values differ; but each reader that computes its part reads the query's tables,
+ * and has their joins planned.  So it is where that is sooner as far as statistics tell (with_cost.c), and where
+ * each reader would have many tables joined: as many as PostgreSQL's own settings hold for too many to be rearranged.
  *
- * Where readers want all rows, the engine's threads compute groups of one table again while one process
- * would pass them through a tuplestore; what either takes is guessed by statistics.  Readers that are
- * executed for rows, or part of another WITH query, do not count on that.
+ * Where readers want all rows, the engine's threads compute groups of one table again where that is sooner than to
+ * keep them and have PostgreSQL read them as tuples.  Readers that are executed for rows, or part of another WITH
+ * query, do not count on that.
  *
  * The answer must be the same.  The query has no volatile function (PostgreSQL looks again), no
  * LIMIT, window function or DISTINCT ON, whose rows may be others in each reader; and nothing in
@@ -45,14 +43,12 @@
 #include "utils/typcache.h"
 
 #include "compat.h"
-#include "lower/clauses.h"
 #include "lower/harmless.h"
 #include "lower/harmless_query.h"
 #include "planner/planner.h"
-#include "planner/set_groups.h"
 #include "planner/set_operations.h"
 #include "planner/subquery.h"
-#include "service/threads.h"
+#include "planner/with_cost.h"
 
 /* The readers of one WITH query, while a statement is walked through. */
 typedef struct Readers
@@ -60,6 +56,7 @@ typedef struct Readers
 	const CommonTableExpr *cte;
 	int			depth;			/* of queries below the one that has it */
 	int			count;			/* those that restrict it */
+	int			by_tuples;		/* those whose rows PostgreSQL itself reads */
 	bool		unrestricted;	/* there is another, */
 	bool		harmful;		/* one into whose WITH query something might be pushed that raises errors, */
 	bool		repeated;		/* or one that may be executed again and again, */
@@ -75,10 +72,7 @@ typedef enum Reading
 	READING_RESTRICTS
 } Reading;
 
-/* What is saved by not passing a row to readers by a tuplestore, and costs of computing it again: in ns. */
-#define KEPT_ROW	300.0
-#define TABLE_ROW	2.5
-#define GROUPED_ROW	200.0
+/* Of what is guessed to be sooner, so many ns have to be gained. */
 #define LEAST_GAIN	1e6
 
 /* So many tables are not joined for each reader. */
@@ -143,14 +137,6 @@ may_inline(Query *query, const CommonTableExpr *cte)
 
 /* ---- its readers ---- */
 
-/* Is an expression one of constants, and of parameters of the statement? */
-static bool
-is_constant(const Node *node)
-{
-	return !contain_var_clause((Node *) node) && !checkExprHasSubLink((Node *) node) &&
-		!contain_volatile_functions((Node *) node);
-}
-
 /* The column of table `rti` that a condition has equal a constant; else 0. */
 static AttrNumber
 equal_to_constant(Node *condition, Index rti)
@@ -169,7 +155,7 @@ equal_to_constant(Node *condition, Index rti)
 		other = linitial(op->args);
 	}
 	return IsA(var, Var) && var->varno == (int) rti && var->varlevelsup == 0 && var->varattno > 0 &&
-		is_constant(other) && op_mergejoinable(op->opno, exprType(linitial(op->args))) &&
+		gpucol_with_is_constant(other) && op_mergejoinable(op->opno, exprType(linitial(op->args))) &&
 		gpucol_harmless_function(op->opfuncid) ? var->varattno : 0;
 }
 
@@ -191,26 +177,6 @@ compares_with_value(const Node *condition, Index rti)
 		gpucol_harmless_function(op->opfuncid);
 }
 
-/* The conditions of a FROM clause's joins, and of WHERE. */
-static List *
-all_conditions(Node *node)
-{
-	List	   *result = NIL;
-	ListCell   *lc;
-
-	check_stack_depth();
-	if (IsA(node, FromExpr))
-	{
-		foreach(lc, ((FromExpr *) node)->fromlist)
-			result = list_concat(result, all_conditions(lfirst(lc)));
-		return list_concat(result, gpucol_subquery_conditions(((FromExpr *) node)->quals));
-	}
-	if (!IsA(node, JoinExpr))
-		return NIL;
-	result = list_concat(all_conditions(((JoinExpr *) node)->larg), all_conditions(((JoinExpr *) node)->rarg));
-	return list_concat(result, gpucol_subquery_conditions(((JoinExpr *) node)->quals));
-}
-
 /* What does a query do to a WITH query that it reads as `rti`?  Appends the conditions that restrict it. */
 static Reading
 reading_of(Query *query, Index rti, Query *inner, List **wanted)
@@ -220,7 +186,7 @@ reading_of(Query *query, Index rti, Query *inner, List **wanted)
 
 	if (query->rowMarks != NIL || query->commandType != CMD_SELECT)
 		return READING_HARMS;
-	foreach(lc, all_conditions((Node *) query->jointree))
+	foreach(lc, gpucol_with_conditions((Node *) query->jointree))
 	{
 		Node	   *condition = lfirst(lc);
 		Relids		tables = pull_varnos_of_level(NULL, condition, 0);
@@ -236,6 +202,14 @@ reading_of(Query *query, Index rti, Query *inner, List **wanted)
 			*wanted = lappend(*wanted, condition);
 	}
 	return *wanted != NIL ? READING_RESTRICTS : READING_ALL;
+}
+
+/* Has a query nothing but a WITH query's rows, one by one? */
+static bool
+reads_alone(const Query *query)
+{
+	return list_length(query->rtable) == 1 && !query->hasAggs && !query->hasWindowFuncs &&
+		query->groupClause == NIL && query->groupingSets == NIL && query->distinctClause == NIL;
 }
 
 /* Does a query refer to columns of queries around it? */
@@ -279,6 +253,7 @@ count_readers(Node *node, Readers *readers)
 		reading = reading_of(query, rti, castNode(Query, readers->cte->ctequery), &wanted);
 		readers->wanted = lappend(readers->wanted, wanted);
 		readers->count += reading == READING_RESTRICTS;
+		readers->by_tuples += reads_alone(query);
 		readers->unrestricted |= reading != READING_RESTRICTS;
 		readers->harmful |= reading == READING_HARMS;
 		readers->repeated |= readers->repeated_here;
@@ -288,46 +263,6 @@ count_readers(Node *node, Readers *readers)
 	readers->depth--;
 	readers->repeated_here = repeated;
 	return false;
-}
-
-/* How many groups has a query of one table, as far as statistics know?  Infinite where they do not. */
-static double
-count_groups(Query *inner, Oid relid, double rows)
-{
-	double		groups = 1;
-	ListCell   *lc;
-
-	foreach(lc, inner->groupClause)
-	{
-		Node	   *expr = get_sortgroupclause_expr(lfirst(lc), inner->targetList);
-		Var		   *key = (Var *) gpucol_compat_write_groups(inner, expr);
-
-		if (!IsA(key, Var) || key->varno != 1)
-			return INFINITY;
-		groups *= gpucol_set_count_values(relid, false, key->varattno, rows);
-	}
-	return groups > rows && groups < INFINITY ? rows : groups;
-}
-
-/* Is it sooner to compute a query for each of its readers than to keep its rows? */
-static bool
-pays(Query *inner, int readers)
-{
-	RangeTblEntry *rte = list_length(inner->jointree->fromlist) == 1 ? linitial(inner->rtable) : NULL;
-	double		rows;
-	double		groups;
-	int			threads;
-
-	if (rte == NULL || rte->rtekind != RTE_RELATION || !OidIsValid(gpucol_subquery_packed_part(rte)) ||
-		!IsA(linitial(inner->jointree->fromlist), RangeTblRef) || inner->groupClause == NIL ||
-		inner->groupingSets != NIL || inner->havingQual != NULL || inner->distinctClause != NIL ||
-		inner->hasSubLinks || inner->setOperations != NULL || inner->cteList != NIL)
-		return false;
-	rows = gpucol_set_count_rows(rte->relid);
-	groups = count_groups(inner, rte->relid, rows);
-	threads = Min(gpucol_cost_threads(gpucol_set_count_pages(rte->relid)), gpucol_threads_processors());
-	return groups < INFINITY && groups * KEPT_ROW -
-		(readers - 1) * (rows * TABLE_ROW + groups * GROUPED_ROW) / threads > LEAST_GAIN;
 }
 
 /* ---- a query that is kept, restricted ---- */
@@ -385,16 +320,16 @@ condition_on_branch(Query *branch, OpExpr *condition)
 	return (Node *) op;
 }
 
-/* What one of the readers wants of a branch, or NULL: all of it. */
-static Node *
+/* What each of the readers wants of a branch: conditions on its rows, before they are grouped; none, all of them. */
+static List *
 wanted_of_branch(Query *branch, const List *wanted)
 {
-	List	   *any = NIL;
+	List	   *result = NIL;
 	ListCell   *lr;
 
 	foreach(lr, wanted)
 	{
-		List	   *all = NIL;
+		List	   *conditions = NIL;
 		ListCell   *lc;
 
 		foreach(lc, (List *) lfirst(lr))
@@ -402,40 +337,86 @@ wanted_of_branch(Query *branch, const List *wanted)
 			Node	   *condition = is_of_groups(lfirst(lc)) ? condition_on_branch(branch, lfirst(lc)) : NULL;
 
 			if (condition != NULL)
-				all = lappend(all, condition);
+				conditions = lappend(conditions, condition);
 		}
-		if (all == NIL)
-			return NULL;
-		any = lappend(any, make_ands_explicit(all));
+		result = lappend(result, conditions);
 	}
-	return list_length(any) > 1 ? (Node *) makeBoolExpr(OR_EXPR, any, -1) : linitial(any);
+	return result;
+}
+
+/* The queries that have a query's rows: itself, or the branches of its set operations. */
+static List *
+leaves(Query *query, Node *branch)
+{
+	check_stack_depth();
+	if (branch == NULL)
+		return list_make1(query);
+	if (IsA(branch, SetOperationStmt))
+		return list_concat(leaves(query, ((SetOperationStmt *) branch)->larg),
+						   leaves(query, ((SetOperationStmt *) branch)->rarg));
+	query = rt_fetch(castNode(RangeTblRef, branch)->rtindex, query->rtable)->subquery;
+	return leaves(query, query->setOperations);
 }
 
 /* Have a query make rows only that one of its readers wants. */
 static void
-restrict_query(Query *query, Node *branch, const List *wanted)
+restrict_query(Query *query, const List *wanted)
 {
-	Node	   *condition;
+	ListCell   *lb;
 
-	check_stack_depth();
-	if (branch != NULL && IsA(branch, SetOperationStmt))
+	foreach(lb, leaves(query, query->setOperations))
 	{
-		restrict_query(query, ((SetOperationStmt *) branch)->larg, wanted);
-		restrict_query(query, ((SetOperationStmt *) branch)->rarg, wanted);
-		return;
+		Query	   *branch = lfirst(lb);
+		List	   *any = NIL;
+		ListCell   *lc;
+
+		foreach(lc, wanted_of_branch(branch, wanted))
+			any = lappend(any, make_ands_explicit(lfirst(lc)));
+		branch->jointree->quals = make_and_qual(branch->jointree->quals, list_length(any) > 1 ?
+												(Node *) makeBoolExpr(OR_EXPR, any, -1) : linitial(any));
 	}
-	if (branch != NULL)
-	{
-		query = rt_fetch(castNode(RangeTblRef, branch)->rtindex, query->rtable)->subquery;
-		if (query->setOperations != NULL)
-		{
-			restrict_query(query, query->setOperations, wanted);
-			return;
-		}
-	}
-	condition = wanted_of_branch(query, wanted);
-	if (condition != NULL)
-		query->jointree->quals = make_and_qual(query->jointree->quals, condition);
+}
+
+/* ---- once, or by each reader ---- */
+
+/* What it takes to compute a query again and again, and to keep it. */
+static GpucolWithCost
+cost_of(Query *query, const Readers *readers)
+{
+	GpucolWithCost cost = {.readers = list_length(readers->wanted),.by_tuples = readers->by_tuples};
+	ListCell   *lb;
+
+	foreach(lb, leaves(query, query->setOperations))
+		gpucol_with_cost_add(&cost, lfirst(lb), wanted_of_branch(lfirst(lb), readers->wanted));
+	return cost;
+}
+
+/* Groups of one table, which all of the engine's threads compute: is that sooner for each reader of all of them? */
+static bool
+is_computed_again(Query *inner, const Readers *readers)
+{
+	RangeTblEntry *rte = list_length(inner->jointree->fromlist) == 1 ? linitial(inner->rtable) : NULL;
+	GpucolWithCost cost;
+
+	if (readers->harmful || readers->repeated || rte == NULL || rte->rtekind != RTE_RELATION ||
+		!OidIsValid(gpucol_subquery_packed_part(rte)) || !IsA(linitial(inner->jointree->fromlist), RangeTblRef) ||
+		inner->groupClause == NIL || inner->groupingSets != NIL || inner->havingQual != NULL ||
+		inner->distinctClause != NIL || inner->hasSubLinks || inner->setOperations != NULL || inner->cteList != NIL)
+		return false;
+	cost = cost_of(inner, readers);
+	return !isinf(cost.kept) && cost.kept - cost.again > LEAST_GAIN;
+}
+
+/* Of a query of which each reader wants a part: is it sooner to make these parts once, and to keep them? */
+static bool
+is_kept(Query *inner, const Readers *readers)
+{
+	GpucolWithCost cost;
+
+	if (most_tables(inner) > MANY_TABLES)
+		return true;
+	cost = cost_of(inner, readers);
+	return cost.again - cost.kept > LEAST_GAIN;
 }
 
 /* Have every WITH query that is better computed by its readers be so. */
@@ -458,11 +439,10 @@ inline_with(Node *node, void *context)
 		if (!may_inline(query, cte))
 			continue;
 		count_readers((Node *) query, &readers);
-		if (readers.unrestricted ? readers.harmful || readers.repeated || !pays(inner, cte->cterefcount) :
-			readers.count != cte->cterefcount)
+		if (readers.unrestricted ? !is_computed_again(inner, &readers) : readers.count != cte->cterefcount)
 			continue;
-		if (!readers.unrestricted && most_tables(inner) > MANY_TABLES)
-			restrict_query(inner, inner->setOperations, readers.wanted);
+		if (!readers.unrestricted && is_kept(inner, &readers))
+			restrict_query(inner, readers.wanted);
 		else
 			cte->ctematerialized = CTEMaterializeNever;
 	}

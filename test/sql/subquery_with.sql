@@ -90,7 +90,8 @@ RESET plan_cache_mode;
 -- A subquery that is executed once and may have several rows keeps no other from becoming a join.
 SELECT * FROM compare('SELECT a.cust, b.v FROM ret a JOIN ret b ON b.cust = a.cust WHERE b.store = (SELECT DISTINCT store FROM ret WHERE store = 4) AND a.amt > (SELECT avg(amt) FROM ret c WHERE c.v = a.v)');
 SELECT count(*) FROM ret a JOIN ret b ON b.cust = a.cust WHERE b.store = (SELECT DISTINCT store FROM ret) AND a.amt > (SELECT avg(amt) FROM ret c WHERE c.v = a.v);
--- Of many groups of one table, read whole: computed by its readers where that is sooner than to keep its rows.
+-- Of many groups of one table, read whole: computed by its readers where that is sooner than to keep its rows for
+-- PostgreSQL to read them one by one.
 CREATE TABLE h_many AS SELECT i / 2 AS k, i % 977 AS v, nullif(i % 5, 0) AS w FROM generate_series(1, 120000) i;
 CREATE TABLE many USING gpucol AS TABLE h_many;
 DELETE FROM many WHERE v = 3;
@@ -111,8 +112,9 @@ BEGIN
 	SELECT count(*) INTO differences FROM ((TABLE wanted EXCEPT ALL TABLE got) UNION ALL (TABLE got EXCEPT ALL TABLE wanted)) x;
 	DROP TABLE got, wanted;
 END $$;
-SELECT * FROM whole('WITH c AS (SELECT k, sum(v) AS s FROM many WHERE w < 4 GROUP BY k) SELECT r.store, c.k, c.s FROM ret r, c WHERE r.cust = c.k AND c.s < (SELECT max(s) - 1700 FROM c)');
 SELECT * FROM whole('WITH c AS (SELECT k, sum(v) AS s FROM many GROUP BY k) SELECT a.k, a.s FROM c a WHERE s = (SELECT max(s) FROM c)');
+-- once: nodes of gpucol read the rows in batches
+SELECT * FROM whole('WITH c AS (SELECT k, sum(v) AS s FROM many WHERE w < 4 GROUP BY k) SELECT r.store, c.k, c.s FROM ret r, c WHERE r.cust = c.k AND c.s < (SELECT max(s) - 1700 FROM c)');
 SELECT * FROM whole('WITH c AS (SELECT k, count(*) AS n, max(v) AS m FROM many GROUP BY k) SELECT a.m, count(*) FROM c a JOIN c b ON a.k = b.m GROUP BY 1');
 -- once: on demand, few groups, HAVING, a condition that may raise an error, readers that are executed for rows or part of a WITH query
 SELECT * FROM whole('WITH c AS MATERIALIZED (SELECT k, sum(v) AS s FROM many GROUP BY k) SELECT a.k FROM c a WHERE s = (SELECT max(s) FROM c)');

@@ -55,8 +55,26 @@ SELECT what, (check_with(q)).* FROM (VALUES
 	(16, 'in subqueries', 'WITH w AS (' || joined('d1.name, f.y, sum(v) AS s', 'GROUP BY 1, 2') ||
 		') SELECT k, (SELECT s FROM w WHERE w.name = d.name AND y = 2001) AS s FROM @d d WHERE EXISTS (SELECT FROM w WHERE w.name = d.name AND y = 1998)'),
 	(17, 'materialized', replace(two('d1.name, f.y, count(*) AS c', 'GROUP BY 1, 2', 'x.name = z.name AND x.y = 1999 AND z.y = 2000'), 'w AS (', 'w AS MATERIALIZED ('))) v(i, what, q) ORDER BY i;
--- few tables: each reader computes its part
+-- few tables, few rows: each reader computes its part
 SELECT (check_with('WITH w AS (SELECT d.name, f.y, sum(v) AS s FROM @f f, @d d WHERE f.a = d.k GROUP BY 1, 2) SELECT x.*, z.s AS r FROM w x, w z WHERE x.name = z.name AND x.y = 1999 AND z.y = 2000')).*;
+-- many rows, which each reader would read again: once with what one of them wants, of whichever kinds its branches are
+CREATE TABLE h_m AS SELECT i % 40 AS a, nullif(1998 + i / 41 % 6, 2003) AS y, i / 241 % 4 AS q, i % 700 * 0.5 AS v FROM generate_series(1, 150000) i;
+ALTER TABLE h_m ALTER v TYPE numeric(8,2);
+CREATE TABLE p_m USING gpucol AS SELECT * FROM h_m;
+CREATE TABLE h_o AS SELECT * FROM h_m ORDER BY y;
+CREATE TABLE p_o USING gpucol AS SELECT * FROM h_o;
+ANALYZE h_m, p_m, h_o, p_o;
+CREATE FUNCTION five(query text) RETURNS text LANGUAGE sql RETURN 'WITH w AS (' || query || ') SELECT a.name, a.s AS s1, b.s AS s2, c.s AS s3, d.s AS s4, e.s AS s5 FROM w a, w b, w c, w d, w e '
+	'WHERE a.name = b.name AND b.name = c.name AND c.name = d.name AND d.name = e.name AND a.y = 1998 AND b.y = 1999 AND c.y = 2000 AND d.y = 2001 AND e.y = 2002 AND a.q = 1 AND b.q = 0 AND c.q = 3 AND d.q = 2 AND e.q = 1';
+SELECT what, (check_with(q)).* FROM (VALUES
+	(1, 'groups', five('SELECT d.name, f.y, f.q, sum(v) AS s FROM @m f, @d d WHERE f.a = d.k GROUP BY 1, 2, 3')),
+	(2, 'groups of one table', five('SELECT a AS name, y, q, max(v) AS s FROM @m GROUP BY 1, 2, 3')),
+	(3, 'of a subquery', five('SELECT name, y, q, CASE WHEN n > 0 THEN s / n END AS s FROM (SELECT d.name, f.y, f.q, avg(v) AS n, sum(v) AS s FROM @m f, @d d WHERE f.a = d.k GROUP BY 1, 2, 3) x')),
+	(4, 'branches', five('SELECT d.name, f.y, f.q, sum(v) AS s FROM @m f, @d d WHERE f.a = d.k GROUP BY 1, 2, 3 UNION ALL SELECT ''a constant'', f.y, 1, sum(v) AS s FROM @m f, @d d WHERE f.a = d.k GROUP BY 2')),
+	(5, 'the same rows', 'WITH w AS (SELECT d.name, f.y, count(*) AS c FROM @m f, @d d WHERE f.a = d.k GROUP BY 1, 2) SELECT a.*, b.c AS c1, c.c AS c2 FROM w a, w b, w c WHERE a.name = b.name AND b.name = c.name AND a.y = 1999 AND b.y = 1999 AND c.y = 1999'),
+	(6, 'rows that go with the table', five('SELECT a AS name, y, q, max(v) AS s FROM @o GROUP BY 1, 2, 3')),
+	(7, 'many groups', 'WITH w AS (SELECT v, y, q, a, count(*) AS c FROM @m GROUP BY 1, 2, 3, 4) SELECT a.v, b.c AS c1 FROM w a, w b WHERE a.v = b.v AND a.y = 1999 AND b.y = 2000 AND a.a = 3 AND b.a = 3'),
+	(8, 'another part of it for each', 'WITH w AS (SELECT ''x'' AS t, y, sum(v) AS s FROM @m GROUP BY 2 UNION ALL SELECT ''y'', q, max(v) FROM @m GROUP BY 2) SELECT a.s AS s1, b.s AS s2 FROM w a, w b WHERE a.t = ''x'' AND b.t = ''y'' AND a.y = 1999 AND b.y = 2')) v(i, what, q) ORDER BY i;
 -- values of a prepared statement
 SELECT 'PREPARE ours (int, int) AS ' || replace(two('d1.name, f.y, count(*) AS c', 'GROUP BY 1, 2', 'x.name = z.name AND x.y = $1 AND z.y = $2 ORDER BY 1'), '@', 'p_') AS ours,
 	'PREPARE heap (int, int) AS ' || replace(two('d1.name, f.y, count(*) AS c', 'GROUP BY 1, 2', 'x.name = z.name AND x.y = $1 AND z.y = $2 ORDER BY 1'), '@', 'h_') AS heap \gset
