@@ -7,6 +7,7 @@
  */
 #include "postgres.h"
 
+#include "catalog/pg_aggregate.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
 
@@ -79,4 +80,24 @@ gpucol_make_subquery_entry(Query *subquery, const char *name)
 	rte = gpucol_make_entry(RTE_SUBQUERY, name, columns);
 	rte->subquery = subquery;
 	return rte;
+}
+
+Aggref *
+gpucol_make_aggregate(Oid function, Oid type, Expr *value)
+{
+	Aggref	   *agg = makeNode(Aggref);
+
+	agg->aggfnoid = function;
+	agg->aggtype = type;
+	agg->aggkind = AGGKIND_NORMAL;
+	agg->aggsplit = AGGSPLIT_SIMPLE;
+	agg->aggno = agg->aggtransno = -1;
+	agg->aggstar = value == NULL;
+	agg->location = -1;
+	if (value == NULL)
+		return agg;
+	agg->aggcollid = agg->inputcollid = exprCollation((Node *) value);
+	agg->aggargtypes = list_make1_oid(type);
+	agg->args = list_make1(makeTargetEntry((Expr *) copyObject(value), 1, NULL, false));
+	return agg;
 }

@@ -27,4 +27,7 @@ extern RangeTblEntry *gpucol_make_entry(RTEKind kind, const char *name, List *co
 /* ... for a subquery, with its columns' names. */
 extern RangeTblEntry *gpucol_make_subquery_entry(Query *subquery, const char *name);
 
+/* An aggregate of a value, which is copied, or of rows. */
+extern Aggref *gpucol_make_aggregate(Oid function, Oid type, Expr *value);
+
 #endif							/* GPUCOL_PLAN_MAKE_H */

@@ -22,6 +22,7 @@
 #include "guc.h"
 #include "lower/lower.h"
 #include "lower/pipe.h"
+#include "planner/pair_groups.h"
 #include "planner/planner.h"
 #include "planner/set_groups.h"
 #include "planner/set_operations.h"
@@ -85,9 +86,9 @@ plan_statement(Query *parse, const char *query_string, int cursor_options,
 	else
 	{
 		Query	   *inlined = gpucol_with_distinct(gpucol_with_inline(gpucol_window_joins(gpucol_union_types(parse))));
+		Query	   *grouped = gpucol_set_groups(gpucol_pair_tests(inlined));
 
-		stmt = gpucol_subquery_plan(planner,
-									gpucol_set_operations(gpucol_set_from(gpucol_set_groups(inlined))),
+		stmt = gpucol_subquery_plan(planner, gpucol_set_operations(gpucol_set_from(grouped)),
 									query_string, cursor_options, bound_params);
 	}
 	if (gpucol_pushdown == GPUCOL_PUSHDOWN_REQUIRE)

@@ -85,33 +85,12 @@ min_of(Oid type)
 	}
 }
 
-/* An aggregate of a value, or of rows. */
-static Aggref *
-make_aggregate(Oid function, Oid type, Expr *value)
-{
-	Aggref	   *agg = makeNode(Aggref);
-
-	agg->aggfnoid = function;
-	agg->aggtype = type;
-	agg->aggkind = AGGKIND_NORMAL;
-	agg->aggsplit = AGGSPLIT_SIMPLE;
-	agg->aggno = agg->aggtransno = -1;
-	agg->aggstar = value == NULL;
-	agg->location = -1;
-	if (value == NULL)
-		return agg;
-	agg->aggcollid = agg->inputcollid = exprCollation((Node *) value);
-	agg->aggargtypes = list_make1_oid(type);
-	agg->args = list_make1(makeTargetEntry((Expr *) copyObject(value), 1, NULL, false));
-	return agg;
-}
-
 Node *
 gpucol_grouped_only(GpucolGroupedJoin *join, Node *value)
 {
 	Oid			type = exprType(value);
 	GpucolReferences found = gpucol_subquery_references(value);
-	Aggref	   *rows = make_aggregate(F_COUNT_, INT8OID, NULL);
+	Aggref	   *rows = gpucol_make_aggregate(F_COUNT_, INT8OID, NULL);
 	OpExpr	   *several = gpucol_harmless_compare((Expr *) rows, INT8OID, BTGreaterStrategyNumber, 1);
 	Aggref	   *least;
 
@@ -120,7 +99,7 @@ gpucol_grouped_only(GpucolGroupedJoin *join, Node *value)
 		!gpucol_subquery_may_call(F_COUNT_) || !gpucol_subquery_may_call(min_of(type)) ||
 		found.outer || found.farther || checkExprHasSubLink(value))
 		return NULL;
-	least = make_aggregate(min_of(type), type, (Expr *) value);
+	least = gpucol_make_aggregate(min_of(type), type, (Expr *) value);
 	join->inner->hasAggs = true;
 	join->beyond = lappend(join->beyond,
 						   gpucol_grouped_var(join, gpucol_grouped_column(join, (Expr *) several, "several"), true));

@@ -8,7 +8,8 @@
  *	->	WITH pair AS (SELECT k, NULL AS w1, NULL AS w2 FROM (SELECT ...) GROUP BY k) ...
  *
  * PostgreSQL keeps all rows and columns of such a query in a tuplestore.  The engine groups joined rows without
- * forming them, and only the groups are kept.
+ * forming them, and only the groups are kept.  Pairs of one table's rows such as these are not even joined
+ * (pair_groups.c).
  *
  * EXISTS, IN, ANY and ALL do not ask, nor do DISTINCT, groups without aggregates or with those that take a
  * value once (max(x), count(DISTINCT x)), and branches of UNION, INTERSECT and EXCEPT; so does a subquery in
@@ -34,6 +35,7 @@
 
 #include "guc.h"
 #include "lower/harmless_query.h"
+#include "planner/pair_groups.h"
 #include "planner/planner.h"
 #include "planner/set_groups.h"
 #include "planner/set_operations.h"
@@ -284,14 +286,17 @@ make_each_distinct(Node *node, void *context)
 		CommonTableExpr *cte = lfirst_node(CommonTableExpr, lc);
 		Readers		readers = {.cte = cte,.query = query,.depth = -1};
 		Query	   *distinct;
+		Query	   *inner = castNode(Query, cte->ctequery);
 
 		if (!is_kept(query, cte))
 			continue;
 		visit(query, &readers, false, false);
 		if (readers.counted || readers.columns == NULL ||
-			!has_duplicates(castNode(Query, cte->ctequery), readers.columns))
+			!has_duplicates(inner, readers.columns))
 			continue;
-		distinct = make_distinct(copyObject(castNode(Query, cte->ctequery)), cte->ctename, readers.columns);
+		distinct = gpucol_pair_groups(inner, readers.columns);
+		if (distinct == NULL)
+			distinct = make_distinct(copyObject(inner), cte->ctename, readers.columns);
 		if (may_group(distinct))
 			cte->ctequery = (Node *) distinct;
 	}
