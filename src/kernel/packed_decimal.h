@@ -298,7 +298,10 @@ gpucol_packed_lead(GpucolMagnitude mantissa, int scale, int *weight, int *first)
 		return;
 	*weight = exponent >= 0 ? exponent / 4 : -((3 - exponent) / 4);
 	below = scale + 4 * *weight;
-	*first = (int) (below >= 0 ? mantissa / gpucol_power10(below) : mantissa * gpucol_power10(-below));
+	if (mantissa >> 64 == 0 && below >= 0 && below < 20)
+		*first = (int) ((uint64_t) mantissa / (uint64_t) gpucol_power10(below));
+	else
+		*first = (int) (below >= 0 ? mantissa / gpucol_power10(below) : mantissa * gpucol_power10(-below));
 }
 
 /* The display scale of a quotient: PostgreSQL's select_div_scale. */
@@ -319,7 +322,35 @@ gpucol_packed_quotient_scale(GpucolMagnitude x, int xs, GpucolMagnitude y, int y
 	return scale > 0 ? scale : 0;
 }
 
-/* x * 10^more / y, rounded; y is not 0 and has fewer than 37 digits */
+/*
+ * x * 10^more / y, rounded, of words, y not 0, and 0 to 19 digits: one division of two words, and none where y
+ * divides the power (2, 4, 5, 8, 10, ...).
+ */
+static inline GpucolStatus
+gpucol_word_division(uint64_t x, uint64_t y, int more, GpucolMagnitude *r)
+{
+	uint64_t	power = (uint64_t) gpucol_power10(more);
+	uint64_t	quotient = x / y;
+	uint64_t	rest = x - quotient * y;
+	uint64_t	next = 0;
+
+	if (rest != 0 && power % y == 0)
+	{
+		next = rest * (power / y);
+		rest = 0;
+	}
+	else if (rest != 0)
+	{
+		GpucolMagnitude product = (GpucolMagnitude) rest * power;
+
+		next = (uint64_t) (product / y);
+		rest = (uint64_t) (product - (GpucolMagnitude) next * y);
+	}
+	*r = (GpucolMagnitude) quotient * power + next + (rest >= y - rest);
+	return *r >= gpucol_power10(GPUCOL_PACKED_DIGITS) ? GPUCOL_UNSUPPORTED : GPUCOL_OK;
+}
+
+/* The same of any; y is not 0 and has fewer than 37 digits */
 static inline GpucolStatus
 gpucol_long_division(GpucolMagnitude x, GpucolMagnitude y, int more, GpucolMagnitude *r)
 {
@@ -357,11 +388,15 @@ gpucol_packed_divide(__int128 x, __int128 y, __int128 *r)
 	GpucolMagnitude quotient;
 	GpucolStatus status;
 	int			scale;
+	int			more;
 
 	if (b == 0)
 		return GPUCOL_DIVISION_BY_ZERO;
 	scale = gpucol_packed_quotient_scale(a, xs, b, ys);
-	status = gpucol_long_division(a, b, scale + ys - xs, &quotient);
+	more = scale + ys - xs;
+	status = (a | b) >> 64 == 0 && more >= 0 && more <= 19 ?
+		gpucol_word_division((uint64_t) a, (uint64_t) b, more, &quotient) :
+		gpucol_long_division(a, b, more, &quotient);
 	if (status != GPUCOL_OK)
 		return status;
 	return gpucol_packed_make((xm < 0) != (ym < 0) ? -(__int128) quotient : (__int128) quotient, scale, r);
