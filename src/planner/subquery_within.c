@@ -31,6 +31,7 @@
 #include "utils/typcache.h"
 
 #include "lower/harmless_within.h"
+#include "plan/make.h"
 #include "planner/subquery.h"
 #include "planner/subquery_join.h"
 
