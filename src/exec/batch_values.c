@@ -303,34 +303,6 @@ gpucol_batch_copy(GpucolBatch *batch)
 	gpucol_batch_unpack(piece, false, batch);
 }
 
-/* ------------------------------------------------------------------------
- * Results that are shown
- * ------------------------------------------------------------------------
- */
-
-bool
-gpucol_batch_find_places(const Plan *plan, const AttrNumber *attnums, int n, int *places)
-{
-	ListCell   *lc;
-
-	foreach(lc, plan->targetlist)
-	{
-		const Var  *var = (const Var *) lfirst_node(TargetEntry, lc)->expr;
-		int			at = 0;
-
-		if (IsA(var, Const))
-			at = GPUCOL_BATCH_CONSTANT;
-		else if (!IsA(var, Var) || var->varattno <= 0)
-			return false;
-		while (at >= 0 && at < n && (attnums == NULL ? at + 1 : attnums[at]) != var->varattno)
-			at++;
-		if (at == n)
-			return false;
-		places[foreach_current_index(lc)] = at;
-	}
-	return plan->qual == NIL;
-}
-
 void
 gpucol_batch_constant(const Const *constant, uint32 nrows, GpucolOutput *output, GpucolResultColumn *column)
 {
@@ -342,33 +314,4 @@ gpucol_batch_constant(const Const *constant, uint32 nrows, GpucolOutput *output,
 	memset(isnull, constant->constisnull, nrows * sizeof(bool));
 	gpucol_typemap_init(&output->map, constant->consttype, constant->consttypmod, constant->constcollid);
 	gpucol_result_column_of(values, isnull, nrows, output, column);
-}
-
-void
-gpucol_batch_show(GpucolBatch *batch, const GpucolResult *result, const GpucolOutput *outputs, const int *places,
-				  const Plan *plan, bool copy, MemoryContext context)
-{
-	MemoryContext old;
-	ListCell   *lc;
-
-	MemoryContextReset(context);
-	old = MemoryContextSwitchTo(context);
-	batch->nrows = result->nrows;
-	batch->ncolumns = list_length(plan->targetlist);
-	foreach(lc, plan->targetlist)
-	{
-		int			i = foreach_current_index(lc);
-
-		if (places[i] == GPUCOL_BATCH_CONSTANT)
-		{
-			gpucol_batch_constant((const Const *) lfirst_node(TargetEntry, lc)->expr, batch->nrows,
-								  &batch->outputs[i], &batch->columns[i]);
-			continue;
-		}
-		batch->outputs[i] = outputs[places[i]];
-		batch->columns[i] = result->columns[places[i]];
-	}
-	if (copy)
-		gpucol_batch_copy(batch);
-	MemoryContextSwitchTo(old);
 }

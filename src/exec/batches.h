@@ -107,19 +107,9 @@ extern void gpucol_batch_init(GpucolBatch *batch, int ncolumns);
 extern bool gpucol_batch_put(const GpucolBatch *batch, int column, uint32 first, uint32 n,
 							 GpucolRowBatch *rows, int c);
 
-/*
- * Which of a scan tuple's columns a node shows, by column of its target list: their numbers among `attnums`, n of
- * them, or among 1 to n where that is NULL; or a constant.  False where it computes any, or tests rows.
- */
-#define GPUCOL_BATCH_CONSTANT	(-1)
-extern bool gpucol_batch_find_places(const Plan *plan, const AttrNumber *attnums, int n, int *places);
-
-/*
- * Have the columns of a result in these places as those of a batch, where they are, or, of a device's result, as a
- * `copy`: those may not outlast what is asked of it next.  The context, of constants and copies, is reset.
- */
-extern void gpucol_batch_show(GpucolBatch *batch, const GpucolResult *result, const GpucolOutput *outputs,
-							  const int *places, const Plan *plan, bool copy, MemoryContext context);
+/* A column of a constant, in the current context. */
+extern void gpucol_batch_constant(const Const *constant, uint32 nrows, GpucolOutput *output,
+								  GpucolResultColumn *column);
 
 /* A column of a constant, in the current context. */
 extern void gpucol_batch_constant(const Const *constant, uint32 nrows, GpucolOutput *output,

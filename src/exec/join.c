@@ -23,7 +23,7 @@
 #include "utils/rel.h"
 #include "utils/ruleutils.h"
 
-#include "exec/batches.h"
+#include "exec/batch_compute.h"
 #include "exec/explain.h"
 #include "exec/join_build.h"
 #include "exec/ordinary.h"
@@ -55,7 +55,7 @@ typedef struct GpucolJoinState
 	PlanState  *fallback;		/* ordinary plan, once needed */
 	bool		done;			/* all rows have been delivered, and let go */
 	GpucolReplay replay;
-	int		   *places;			/* of a batch's columns; NULL: nobody has asked for batches yet */
+	GpucolBatchCompute *compute;	/* of batches; NULL: nobody has asked for them yet */
 } GpucolJoinState;
 
 static Node *join_create_state(CustomScan *cscan);
@@ -304,19 +304,25 @@ join_offer(CustomScanState *node, PlanState *above pg_attribute_unused(), List *
 {
 	GpucolJoinState *state = (GpucolJoinState *) node;
 
-	if (state->top.nkeys > 0 || state->replay.wanted || state->fallback != NULL)
+	if (state->top.nkeys > 0 || state->replay.wanted || state->fallback != NULL ||
+		!gpucol_batch_compute_possible(node->ss.ps.plan, NULL, state->ncolumns))
 		return false;
-	if (state->places == NULL)
-		state->places = MemoryContextAlloc(node->ss.ps.state->es_query_cxt,
-										   Max(list_length(node->ss.ps.plan->targetlist), 1) * sizeof(int));
-	return gpucol_batch_find_places(node->ss.ps.plan, NULL, state->ncolumns, state->places);
+	if (state->compute == NULL)
+	{
+		MemoryContext old = MemoryContextSwitchTo(node->ss.ps.state->es_query_cxt);
+
+		state->compute = gpucol_batch_compute_create(&node->ss.ps, NULL, state->ncolumns,
+													 node->ss.ss_ScanTupleSlot->tts_tupleDescriptor);
+		MemoryContextSwitchTo(old);
+	}
+	gpucol_batch_compute_reset(state->compute);
+	return true;
 }
 
-/* The next batch; tuples where the ordinary plan makes them. */
+/* The next result of which a batch is made; tuples where the ordinary plan makes them. */
 static GpucolStatus
-join_next_batch(CustomScanState *node, GpucolBatch *batch)
+take_result(GpucolJoinState *state)
 {
-	GpucolJoinState *state = (GpucolJoinState *) node;
 	GpucolResult result;
 	GpucolStatus status;
 
@@ -324,7 +330,6 @@ join_next_batch(CustomScanState *node, GpucolBatch *batch)
 		return GPUCOL_END;
 	if (state->fallback != NULL)
 		return GPUCOL_UNSUPPORTED;
-	ResetExprContext(node->ss.ps.ps_ExprContext);
 	status = next_result(state, &result);
 	if (state->exec.fallback != NULL)
 	{
@@ -333,11 +338,30 @@ join_next_batch(CustomScanState *node, GpucolBatch *batch)
 	}
 	state->done = status == GPUCOL_END;
 	if (state->done)
+	{
 		gpucol_run_end(&state->exec);
-	if (status != GPUCOL_OK)
-		return status;
-	gpucol_batch_show(batch, &result, state->outputs, state->places, node->ss.ps.plan,
-					  state->exec.engine != &gpucol_engine_cpu, state->batch_context);
+		gpucol_batch_compute_reset(state->compute);
+	}
+	if (status == GPUCOL_OK)
+		gpucol_batch_compute_take(state->compute, result.nrows, state->outputs, result.columns,
+								  state->exec.engine != &gpucol_engine_cpu);
+	return status;
+}
+
+/* The next batch. */
+static GpucolStatus
+join_next_batch(CustomScanState *node, GpucolBatch *batch)
+{
+	GpucolJoinState *state = (GpucolJoinState *) node;
+
+	ResetExprContext(node->ss.ps.ps_ExprContext);
+	while (!gpucol_batch_compute_next(state->compute, batch))
+	{
+		GpucolStatus status = take_result(state);
+
+		if (status != GPUCOL_OK)
+			return status;
+	}
 	state->exec.delivered = true;
 	return GPUCOL_OK;
 }
@@ -414,5 +438,6 @@ join_explain(CustomScanState *node, List *ancestors, ExplainState *es)
 	explain_top(state, ancestors, es);
 	gpucol_run_end(&state->exec);
 	gpucol_explain_joins(&state->exec, ancestors, es);
+	gpucol_batch_compute_explain(state->compute, ancestors, es);
 	gpucol_explain_stats(&state->exec, es);
 }

@@ -32,7 +32,7 @@
 #include "columnar/slot.h"
 #include "columnar/source.h"
 #include "compat.h"
-#include "exec/batches.h"
+#include "exec/batch_compute.h"
 #include "exec/explain.h"
 #include "plan/plan.h"
 #include "exec/row_scan.h"
@@ -60,7 +60,7 @@ typedef struct GpucolScanState
 	TupleTableSlot *table_slot;
 
 	TupleTableSlot *marked_slot;	/* a row of the table by its mark, or NULL: none was wanted */
-	int		   *places;			/* of a batch's columns among the outputs; NULL: nobody has asked for batches yet */
+	GpucolBatchCompute *compute;	/* of batches; NULL: nobody has asked for them yet */
 } GpucolScanState;
 
 static Node *scan_create_state(CustomScan *cscan);
@@ -631,12 +631,21 @@ scan_offer(CustomScanState *node, PlanState *above pg_attribute_unused(), List *
 	GpucolScanState *state = (GpucolScanState *) node;
 	const Plan *plan = node->ss.ps.plan;
 
-	if (plan->parallel_aware || state->rows.plain || state->rows.into != NULL)
+	const GpucolRowScan *scan = &state->rows;
+
+	if (plan->parallel_aware || scan->plain || scan->into != NULL ||
+		!gpucol_batch_compute_possible(plan, scan->attnums, scan->noutputs))
 		return false;
-	if (state->places == NULL)
-		state->places = MemoryContextAlloc(node->ss.ps.state->es_query_cxt,
-										   Max(list_length(plan->targetlist), 1) * sizeof(int));
-	return gpucol_batch_find_places(plan, state->rows.attnums, state->rows.noutputs, state->places);
+	if (state->compute == NULL)
+	{
+		MemoryContext old = MemoryContextSwitchTo(node->ss.ps.state->es_query_cxt);
+
+		state->compute = gpucol_batch_compute_create(&node->ss.ps, scan->attnums, scan->noutputs,
+													 RelationGetDescr(scan->exec.rel));
+		MemoryContextSwitchTo(old);
+	}
+	gpucol_batch_compute_reset(state->compute);
+	return true;
 }
 
 /* The next batch; tuples where plain rows take the engine's place. */
@@ -645,22 +654,26 @@ scan_next_batch(CustomScanState *node, GpucolBatch *batch)
 {
 	GpucolScanState *state = (GpucolScanState *) node;
 	GpucolRowScan *scan = &state->rows;
-	GpucolResult result;
-	GpucolStatus status;
 
 	ResetExprContext(node->ss.ps.ps_ExprContext);
-	status = scan->plain ? GPUCOL_UNSUPPORTED : next_result(state, &result);
-	if (status == GPUCOL_OK)
+	while (!gpucol_batch_compute_next(state->compute, batch))
 	{
-		gpucol_batch_show(batch, &result, scan->outputs, state->places, node->ss.ps.plan,
-						  scan->exec.engine != &gpucol_engine_cpu, scan->batch_context);
-		scan->exec.delivered = true;
-		return GPUCOL_OK;
+		GpucolResult result;
+		GpucolStatus status = scan->plain ? GPUCOL_UNSUPPORTED : next_result(state, &result);
+
+		if (status != GPUCOL_OK)
+		{
+			gpucol_batch_compute_reset(state->compute);
+			if (status == GPUCOL_END)
+				return GPUCOL_END;
+			gpucol_row_scan_begin_plain(scan);
+			return GPUCOL_UNSUPPORTED;
+		}
+		gpucol_batch_compute_take(state->compute, result.nrows, scan->outputs, result.columns,
+								  scan->exec.engine != &gpucol_engine_cpu);
 	}
-	if (status == GPUCOL_END)
-		return GPUCOL_END;
-	gpucol_row_scan_begin_plain(scan);
-	return GPUCOL_UNSUPPORTED;
+	scan->exec.delivered = true;
+	return GPUCOL_OK;
 }
 
 const GpucolBatchOps gpucol_scan_batches = {
@@ -834,6 +847,7 @@ scan_explain(CustomScanState *node, List *ancestors, ExplainState *es)
 	if (state->topn)
 		explain_probe(state, ancestors, es);
 	gpucol_row_scan_explain(&state->rows, es);
+	gpucol_batch_compute_explain(state->compute, ancestors, es);
 	gpucol_explain_stats(exec, es);
 }
 

@@ -1,0 +1,44 @@
+/*-------------------------------------------------------------------------
+ *
+ * batch_compute.h
+ *	  The columns of a plan node's target list, of batches of the rows that it reads.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef GPUCOL_EXEC_BATCH_COMPUTE_H
+#define GPUCOL_EXEC_BATCH_COMPUTE_H
+
+#include "commands/explain.h"
+
+#include "compat.h"
+#include "exec/batches.h"
+
+typedef struct GpucolBatchCompute GpucolBatchCompute;
+
+/*
+ * Can the target list of a node without conditions be had of batches whose columns are those among `attnums`, n of
+ * them, or 1 to n where that is NULL?  Not if it is volatile, asks a subquery, or reads anything else.
+ */
+extern bool gpucol_batch_compute_possible(const Plan *plan, const AttrNumber *attnums, int n);
+
+/* Prepare, in the current memory context; `desc` has the columns by their attribute numbers. */
+extern GpucolBatchCompute *gpucol_batch_compute_create(PlanState *node, const AttrNumber *attnums, int n,
+													   TupleDesc desc);
+
+/* Rows of another scan follow, for which parameters may have other values. */
+extern void gpucol_batch_compute_reset(GpucolBatchCompute *compute);
+
+/*
+ * Take rows, when those that were taken before have been shown.  They are valid until the next are asked for, or, as
+ * a `copy`, all the same: those of a device may not outlast what is asked of it next.
+ */
+extern void gpucol_batch_compute_take(GpucolBatchCompute *compute, uint32 nrows, const GpucolOutput *outputs,
+									  const GpucolResultColumn *columns, bool copy);
+
+/* Show rows of these as those of the node, valid until the next call; false if there are no more. */
+extern bool gpucol_batch_compute_next(GpucolBatchCompute *compute, GpucolBatch *batch);
+
+/* Under EXPLAIN ANALYZE: which columns were computed, and by whom. */
+extern void gpucol_batch_compute_explain(const GpucolBatchCompute *compute, List *ancestors, ExplainState *es);
+
+#endif							/* GPUCOL_EXEC_BATCH_COMPUTE_H */
