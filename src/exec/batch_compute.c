@@ -130,7 +130,7 @@ gpucol_batch_compute_possible(const Plan *plan, const AttrNumber *attnums, int n
 	Places		places = {.attnums = attnums,.n = n,.fits = true};
 	Node	   *exprs = (Node *) plan->targetlist;
 
-	if (plan->qual != NIL || contain_subplans(exprs) || contain_volatile_functions(exprs) ||
+	if (contain_subplans(exprs) || contain_volatile_functions(exprs) ||
 		expression_returns_set(exprs))
 		return false;
 	(void) replace_columns(exprs, &places);

@@ -16,7 +16,7 @@
 typedef struct GpucolBatchCompute GpucolBatchCompute;
 
 /*
- * Can the target list of a node without conditions be had of batches whose columns are those among `attnums`, n of
+ * Can the target list of a node be had of batches whose columns are those among `attnums`, n of
  * them, or 1 to n where that is NULL?  Not if it is volatile, asks a subquery, or reads anything else.
  */
 extern bool gpucol_batch_compute_possible(const Plan *plan, const AttrNumber *attnums, int n);

@@ -4,15 +4,16 @@
  *	  The rows of a plan, from nodes of ours a column at a time.
  *
  * A plan is read by batches where it is a node that has them, or the rows of a WITH query that has them
- * (shared_rows.c), or one of these behind Subquery Scans that only choose among its columns, one of which may have
- * conditions, tested by the node or here (batch_test.c); and so are the members of an Append, also behind Subquery
- * Scans that only choose among its columns.  Those nodes are passed by, but for what they count for EXPLAIN ANALYZE.
- * All else is asked for tuples.
+ * (shared_rows.c), or one of these behind Subquery Scans and projections, one of which may compute columns
+ * (batch_compute.c), while the others only choose among them, and one of which may have conditions, tested by the node
+ * or here (batch_test.c); and so are the members of an Append, which may be behind such nodes without conditions,
+ * too.  Those nodes are passed by, but for what they count for EXPLAIN ANALYZE.  All else is asked for tuples.
  *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
 
+#include "access/sysattr.h"
 #include "executor/executor.h"
 #include "miscadmin.h"
 #include "nodes/makefuncs.h"
@@ -20,8 +21,8 @@
 #include "optimizer/clauses.h"
 #include "optimizer/optimizer.h"
 
+#include "exec/batch_compute.h"
 #include "exec/batch_test.h"
-#include "exec/batches.h"
 #include "exec/run.h"
 #include "exec/shared_rows.h"
 
@@ -47,9 +48,16 @@ typedef struct Member
 	const CteScanState *with;	/* a scan of the other, or NULL; */
 	GpucolSharedRows *shared;	/* its rows, */
 	GpucolKeptReader *kept;		/* which are read */
-	int		   *places;			/* the node's column of each of the plan's */
+	PlanState  *computes;		/* of the nodes passed the one that computes columns, or NULL; */
+	int		   *inputs;			/* the node's column of each that it reads, */
+	int			ninputs;
+	GpucolBatch input;			/* the batch of these, */
+	GpucolBatchCompute *compute;	/* of which it makes others */
+	int		   *places;			/* the column of the node, or of that one, of each of the plan's */
+	int			nplaces;
 	PlanState  *above;			/* of the nodes passed the one that has conditions, or NULL; */
 	List	   *conditions;		/* these, on the node's columns, */
+	bool		behind;			/* or on the computed ones, */
 	GpucolBatchTest *test;		/* where they are tested here */
 	bool		tuples;			/* in this scan it has none */
 } Member;
@@ -59,8 +67,6 @@ struct GpucolPlanReader
 	PlanState  *plan;
 	List	   *passed;			/* nodes between the plan and */
 	PlanState  *append;			/* this; or NULL: the plan is the only member itself */
-	int		   *places;			/* the members' column of each of the plan's; NULL: the same */
-	TupleTableSlot *chosen;		/* then: these columns of a member's tuple */
 	int			nmembers;
 	Member	   *members;
 	int			at;
@@ -86,19 +92,27 @@ find_ops(const PlanState *plan)
 	return NULL;
 }
 
-/* Where the columns of a target list are, if it only chooses among those of the node below. */
-static bool
-find_places(List *tlist, Index varno, const int *below, int nbelow, int *places)
+/* What stands for a node's input in its expressions. */
+static int
+varno_of(const Plan *plan)
 {
+	return IsA(plan, Result) ? OUTER_VAR : (int) ((const Scan *) plan)->scanrelid;
+}
+
+/* Where the columns of a node are, if it only chooses among those of the node below. */
+static bool
+find_places(const Plan *plan, const int *below, int nbelow, int *places)
+{
+	int			varno = varno_of(plan);
 	ListCell   *lc;
 
-	foreach(lc, tlist)
+	foreach(lc, plan->targetlist)
 	{
 		Var		   *var = (Var *) lfirst_node(TargetEntry, lc)->expr;
 
-		if (!IsA(var, Var) || var->varno != (int) varno || var->varattno <= 0 || var->varattno > nbelow)
+		if (!IsA(var, Var) || var->varno != varno || var->varattno <= 0 || var->varattno > nbelow)
 			return false;
-		places[foreach_current_index(lc)] = below == NULL ? var->varattno - 1 : below[var->varattno - 1];
+		places[foreach_current_index(lc)] = below[var->varattno - 1];
 	}
 	return true;
 }
@@ -106,7 +120,7 @@ find_places(List *tlist, Index varno, const int *below, int nbelow, int *places)
 /* Which columns a node has in the place of those of a scan of its rows. */
 typedef struct Places
 {
-	Index		varno;
+	int			varno;
 	const int  *places;
 	int			n;
 	bool		fits;
@@ -122,7 +136,7 @@ replace_places(Node *node, void *arg)
 		return NULL;
 	if (!IsA(node, Var))
 		return expression_tree_mutator(node, replace_places, arg);
-	if (var->varno != (int) places->varno || var->varattno <= 0 || var->varattno > places->n)
+	if (var->varno != places->varno || var->varattno <= 0 || var->varattno > places->n)
 	{
 		places->fits = false;
 		return node;
@@ -131,11 +145,11 @@ replace_places(Node *node, void *arg)
 							var->varcollid, 0);
 }
 
-/* Have the conditions of a scan of the node's rows tested; false where they cannot be. */
+/* Have the conditions of a node that is passed tested; false where they cannot be. */
 static bool
 take_conditions(Member *member, PlanState *above, const int *places, int n)
 {
-	Places		of = {.varno = ((Scan *) above->plan)->scanrelid,.places = places,.n = n,.fits = true};
+	Places		of = {.varno = varno_of(above->plan),.places = places,.n = n,.fits = true};
 	List	   *qual = above->plan->qual;
 
 	if (qual == NIL)
@@ -143,18 +157,32 @@ take_conditions(Member *member, PlanState *above, const int *places, int n)
 	if (member->above != NULL || contain_subplans((Node *) qual) || contain_volatile_functions((Node *) qual))
 		return false;
 	member->above = above;
+	member->behind = member->computes != NULL;
 	member->conditions = (List *) replace_places((Node *) qual, &of);
 	return of.fits;
+}
+
+/* The plan whose rows a node reads that may be passed; NULL if it may not. */
+static PlanState *
+next_below(PlanState *plan)
+{
+	if (IsA(plan, SubqueryScanState))
+		return ((SubqueryScanState *) plan)->subplan;
+	if (IsA(plan, ResultState) && ((ResultState *) plan)->resconstantqual == NULL && plan->plan->qual == NIL)
+		return outerPlanState(plan);
+	return NULL;
 }
 
 /* Go down from a plan to what has batches: false if nothing does. */
 static bool
 go_down(Member *member, PlanState *plan)
 {
-	while (IsA(plan, SubqueryScanState))
+	PlanState  *below;
+
+	while ((below = next_below(plan)) != NULL)
 	{
 		member->passed = lcons(plan, member->passed);
-		plan = ((SubqueryScanState *) plan)->subplan;
+		plan = below;
 	}
 	if (plan->state->es_epq_active != NULL)
 		return false;
@@ -170,45 +198,86 @@ go_down(Member *member, PlanState *plan)
 	return member->with != NULL || member->ops != NULL;
 }
 
-/* Look for the node whose rows a plan has. */
-static void
-find_node(Member *member, PlanState *plan)
+/* The numbers of n columns. */
+static int *
+number_columns(int n)
 {
-	int		   *places;
-	int			n;
+	int		   *places = palloc(Max(n, 1) * sizeof(int));
+
+	for (int i = 0; i < n; i++)
+		places[i] = i;
+	return places;
+}
+
+/* Pass a node: member->places, which are those of the columns below it, become its own; false if it cannot be. */
+static bool
+pass(Member *member, PlanState *above)
+{
+	int			ncolumns = list_length(above->plan->targetlist);
+	int			n = member->nplaces;
+	int		   *chosen;
+
+	if (!take_conditions(member, above, member->places, n))
+		return false;
+	member->nplaces = ncolumns;
+	chosen = palloc(Max(ncolumns, 1) * sizeof(int));
+	if (find_places(above->plan, member->places, n, chosen))
+	{
+		member->places = chosen;
+		return true;
+	}
+	if (member->computes != NULL || !gpucol_batch_compute_possible(above->plan, NULL, n))
+		return false;
+	member->computes = above;
+	member->inputs = member->places;
+	member->ninputs = n;
+	member->places = number_columns(ncolumns);
+	return true;
+}
+
+/* Pass nodes, the lowest first; false if one cannot be. */
+static bool
+pass_all(Member *member, List *nodes)
+{
 	ListCell   *lc;
 
+	foreach(lc, nodes)
+	{
+		if (!pass(member, lfirst(lc)))
+			return false;
+	}
+	return true;
+}
+
+/* Look for the node whose rows a plan has, which others read that are passed, too. */
+static void
+find_node(Member *member, PlanState *plan, List *others)
+{
 	member->plan = plan;
 	if (!go_down(member, plan))
 	{
 		member->node = NULL;
 		return;
 	}
-	n = list_length(member->node->plan->targetlist);
-	places = palloc(Max(n, 1) * sizeof(int));
-	for (int i = 0; i < n; i++)
-		places[i] = i;
-	foreach(lc, member->passed)
-	{
-		Plan	   *above = ((PlanState *) lfirst(lc))->plan;
-		int		   *chosen = palloc(Max(list_length(above->targetlist), 1) * sizeof(int));
-
-		if (!take_conditions(member, lfirst(lc), places, n) ||
-			!find_places(above->targetlist, ((Scan *) above)->scanrelid, places, n, chosen))
-		{
-			member->node = NULL;
-			return;
-		}
-		places = chosen;
-		n = list_length(above->targetlist);
-	}
-	member->places = places;
+	member->nplaces = list_length(member->node->plan->targetlist);
+	member->places = number_columns(member->nplaces);
+	if (!pass_all(member, member->passed) || !pass_all(member, others))
+		member->node = NULL;
 }
 
-/* Have what reads a member's batches, and tests them. */
+/* What describes the rows that a node reads which is passed. */
+static TupleDesc
+input_desc(PlanState *plan)
+{
+	return ExecGetResultType(IsA(plan, CteScanState) ? ((CteScanState *) plan)->cteplanstate : next_below(plan));
+}
+
+/* Have what reads a member's batches, computes columns of them, and tests them. */
 static void
 open_member(Member *member)
 {
+	bool		before = member->computes != NULL && !member->behind;
+
 	if (member->node == NULL)
 		return;
 	if (member->with != NULL)
@@ -216,9 +285,17 @@ open_member(Member *member)
 		member->shared = gpucol_shared_rows_of(member->with);
 		member->kept = gpucol_shared_rows_open(member->shared);
 	}
-	if (member->above != NULL && (member->ops == NULL || !member->ops->tests))
-		member->test = gpucol_batch_test_begin(member->above, member->conditions, ExecGetResultType(member->node),
-											   member->places, list_length(member->plan->plan->targetlist));
+	if (member->computes != NULL)
+	{
+		member->compute = gpucol_batch_compute_create(member->computes, NULL, member->ninputs,
+													  input_desc(member->computes));
+		gpucol_batch_init(&member->input, Max(member->ninputs, list_length(member->node->plan->targetlist)));
+	}
+	if (member->above != NULL && (member->behind || member->ops == NULL || !member->ops->tests))
+		member->test = gpucol_batch_test_begin(member->above, member->conditions,
+											   ExecGetResultType(member->behind ? member->computes : member->node),
+											   before ? member->inputs : member->places,
+											   before ? member->ninputs : member->nplaces);
 }
 
 /* Are the rows of an Append those of its members, one after the other? */
@@ -231,38 +308,19 @@ is_plain_append(PlanState *plan)
 		!plan->plan->parallel_aware && plan->state->es_epq_active == NULL;
 }
 
-/*
- * The Append whose rows a plan has, behind nodes that choose among its columns, which are added to the reader's; or
- * NULL.
- */
+/* The Append whose rows a plan has, behind nodes that are added to those that the reader passes; or NULL. */
 static PlanState *
 find_append(GpucolPlanReader *reader)
 {
 	PlanState  *plan = reader->plan;
-	int		   *places = NULL;
-	int			n;
-	ListCell   *lc;
+	PlanState  *below;
 
-	while (IsA(plan, SubqueryScanState) && plan->plan->qual == NIL)
+	while (plan->plan->qual == NIL && (below = next_below(plan)) != NULL)
 	{
 		reader->passed = lcons(plan, reader->passed);
-		plan = ((SubqueryScanState *) plan)->subplan;
+		plan = below;
 	}
-	if (!is_plain_append(plan))
-		return NULL;
-	n = list_length(plan->plan->targetlist);
-	foreach(lc, reader->passed)
-	{
-		Plan	   *above = ((PlanState *) lfirst(lc))->plan;
-		int		   *chosen = palloc(Max(list_length(above->targetlist), 1) * sizeof(int));
-
-		if (!find_places(above->targetlist, ((Scan *) above)->scanrelid, places, n, chosen))
-			return NULL;
-		places = chosen;
-		n = list_length(above->targetlist);
-	}
-	reader->places = places;
-	return plan;
+	return is_plain_append(plan) ? plan : NULL;
 }
 
 /* What the rows come from. */
@@ -279,7 +337,7 @@ find_members(GpucolPlanReader *reader)
 		reader->members = palloc0(Max(reader->nmembers, 1) * sizeof(Member));
 		for (int i = 0; i < reader->nmembers; i++)
 		{
-			find_node(&reader->members[i], append->appendplans[i]);
+			find_node(&reader->members[i], append->appendplans[i], reader->passed);
 			any |= reader->members[i].node != NULL;
 		}
 		if (any)
@@ -287,10 +345,9 @@ find_members(GpucolPlanReader *reader)
 	}
 	reader->append = NULL;
 	reader->passed = NIL;
-	reader->places = NULL;
 	reader->nmembers = 1;
 	reader->members = palloc0(sizeof(Member));
-	find_node(&reader->members[0], reader->plan);
+	find_node(&reader->members[0], reader->plan, NIL);
 }
 
 /* Is a member a node that has batches, or such large ones? */
@@ -323,11 +380,17 @@ gpucol_plan_reader_has_large_batches(PlanState *plan)
 	return has_batches(plan, true);
 }
 
-/* The members' column that one of the plan's is. */
-static inline int
-column_of(const GpucolPlanReader *reader, int column)
+/* Which of the node's columns does the one read that computes others? */
+static void
+want_inputs(const Member *member, bool *wanted)
 {
-	return reader->places == NULL ? column : reader->places[column];
+	const Plan *plan = member->computes->plan;
+	Bitmapset  *reads = NULL;
+
+	pull_varattnos((Node *) plan->targetlist, (Index) varno_of(plan), &reads);
+	for (int i = 0; i < member->ninputs; i++)
+		wanted[member->inputs[i]] |= bms_is_member(i + 1 - FirstLowInvalidHeapAttributeNumber, reads);
+	bms_free(reads);
 }
 
 /* Have a member know which of its columns are read. */
@@ -339,8 +402,10 @@ want_columns(const GpucolPlanReader *reader, const Member *member)
 	if (reader->wanted == NULL || member->tuples || member->ops == NULL || member->ops->want == NULL)
 		return;
 	wanted = palloc0(Max(list_length(member->node->plan->targetlist), 1) * sizeof(bool));
-	for (int i = 0; i < reader->batch.ncolumns; i++)
-		wanted[member->places[column_of(reader, i)]] |= reader->wanted[i];
+	if (member->computes != NULL)
+		want_inputs(member, wanted);
+	for (int i = 0; i < reader->batch.ncolumns && member->computes == NULL; i++)
+		wanted[member->places[i]] |= reader->wanted[i];
 	member->ops->want((CustomScanState *) member->node, wanted);
 	pfree(wanted);
 }
@@ -374,6 +439,8 @@ offers(Member *member)
 {
 	if (member->node == NULL)
 		return false;
+	if (member->compute != NULL)
+		gpucol_batch_compute_reset(member->compute);
 	if (member->with != NULL)
 	{
 		gpucol_kept_rows_rescan(member->kept);
@@ -397,6 +464,15 @@ gpucol_plan_reader_rescan(GpucolPlanReader *reader)
 	reader->slot = NULL;
 }
 
+/* Columns of a member's batches, at most. */
+static int
+most_columns(const Member *member)
+{
+	int			n = member->node == NULL ? 0 : list_length(member->node->plan->targetlist);
+
+	return member->computes == NULL ? n : Max(n, list_length(member->computes->plan->targetlist));
+}
+
 GpucolPlanReader *
 gpucol_plan_reader_open(PlanState *plan)
 {
@@ -408,11 +484,8 @@ gpucol_plan_reader_open(PlanState *plan)
 	for (int i = 0; i < reader->nmembers; i++)
 	{
 		open_member(&reader->members[i]);
-		if (reader->members[i].node != NULL)
-			most = Max(most, list_length(reader->members[i].node->plan->targetlist));
+		most = Max(most, most_columns(&reader->members[i]));
 	}
-	if (reader->places != NULL)
-		reader->chosen = MakeSingleTupleTableSlot(ExecGetResultType(plan), &TTSOpsVirtual);
 	gpucol_batch_init(&reader->batch, list_length(plan->plan->targetlist));
 	gpucol_batch_init(&reader->node_batch, most);
 	gpucol_plan_reader_rescan(reader);
@@ -461,9 +534,37 @@ node_batch(Member *member, GpucolBatch *batch)
 		status = member->ops->next((CustomScanState *) member->node, batch);
 		stop_node(member->node, batch->nrows + batch->removed);
 	}
-	if (status == GPUCOL_OK && member->test != NULL)
+	if (status == GPUCOL_OK && member->test != NULL && !member->behind)
 		gpucol_batch_test(member->test, batch);
 	return status;
+}
+
+/* The same with the columns that are computed of it. */
+static GpucolStatus
+computed_batch(Member *member, GpucolBatch *batch)
+{
+	GpucolBatch *input = &member->input;
+	uint32		removed = 0;
+
+	while (!gpucol_batch_compute_next(member->compute, batch))
+	{
+		GpucolStatus status = node_batch(member, batch);
+
+		removed += batch->removed;
+		batch->removed = removed;
+		if (status != GPUCOL_OK)
+			return status;
+		for (int i = 0; i < member->ninputs; i++)
+		{
+			input->outputs[i] = batch->outputs[member->inputs[i]];
+			input->columns[i] = batch->columns[member->inputs[i]];
+		}
+		gpucol_batch_compute_take(member->compute, batch->nrows, input->outputs, input->columns, false);
+	}
+	batch->removed = removed;
+	if (member->behind)
+		gpucol_batch_test(member->test, batch);
+	return GPUCOL_OK;
 }
 
 /* The next batch of a member. */
@@ -478,7 +579,7 @@ next_batch(GpucolPlanReader *reader, Member *member)
 
 	for (int i = list_length(member->passed); i-- > 0;)
 		start_node(list_nth(member->passed, i));
-	status = node_batch(member, from);
+	status = member->compute != NULL ? computed_batch(member, from) : node_batch(member, from);
 	nrows = from->nrows + from->removed;
 	foreach(lc, member->passed)
 	{
@@ -492,28 +593,30 @@ next_batch(GpucolPlanReader *reader, Member *member)
 	to->nrows = from->nrows;
 	for (int i = 0; i < to->ncolumns && status == GPUCOL_OK; i++)
 	{
-		to->outputs[i] = from->outputs[member->places[column_of(reader, i)]];
-		to->columns[i] = from->columns[member->places[column_of(reader, i)]];
+		to->outputs[i] = from->outputs[member->places[i]];
+		to->columns[i] = from->columns[member->places[i]];
 	}
 	return status;
 }
 
-/* The plan's columns of a member's tuple. */
+/* A member's tuple as the nodes between it and the plan have it. */
 static TupleTableSlot *
-choose_columns(GpucolPlanReader *reader, TupleTableSlot *slot)
+project(const GpucolPlanReader *reader, TupleTableSlot *slot)
 {
-	TupleTableSlot *chosen = reader->chosen;
+	ListCell   *lc;
 
-	if (reader->places == NULL)
-		return slot;
-	slot_getallattrs(slot);
-	ExecClearTuple(chosen);
-	for (int i = 0; i < reader->batch.ncolumns; i++)
+	foreach(lc, reader->passed)
 	{
-		chosen->tts_values[i] = slot->tts_values[reader->places[i]];
-		chosen->tts_isnull[i] = slot->tts_isnull[reader->places[i]];
+		PlanState  *plan = lfirst(lc);
+		ExprContext *econtext = plan->ps_ExprContext;
+
+		if (plan->ps_ProjInfo == NULL)
+			continue;
+		ResetExprContext(econtext);
+		econtext->ecxt_scantuple = econtext->ecxt_outertuple = slot;
+		slot = ExecProject(plan->ps_ProjInfo);
 	}
-	return ExecStoreVirtualTuple(chosen);
+	return slot;
 }
 
 /* The next rows of a member; false behind the last. */
@@ -535,7 +638,7 @@ next_of(GpucolPlanReader *reader, Member *member)
 			return true;
 	}
 	reader->slot = ExecProcNode(member->plan);
-	reader->slot = TupIsNull(reader->slot) ? NULL : choose_columns(reader, reader->slot);
+	reader->slot = TupIsNull(reader->slot) ? NULL : project(reader, reader->slot);
 	return reader->slot != NULL;
 }
 

@@ -304,8 +304,10 @@ join_offer(CustomScanState *node, PlanState *above pg_attribute_unused(), List *
 {
 	GpucolJoinState *state = (GpucolJoinState *) node;
 
-	if (state->top.nkeys > 0 || state->replay.wanted || state->fallback != NULL ||
-		!gpucol_batch_compute_possible(node->ss.ps.plan, NULL, state->ncolumns))
+	const Plan *plan = node->ss.ps.plan;
+
+	if (plan->qual != NIL || state->top.nkeys > 0 || state->replay.wanted || state->fallback != NULL ||
+		!gpucol_batch_compute_possible(plan, NULL, state->ncolumns))
 		return false;
 	if (state->compute == NULL)
 	{

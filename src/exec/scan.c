@@ -633,7 +633,7 @@ scan_offer(CustomScanState *node, PlanState *above pg_attribute_unused(), List *
 
 	const GpucolRowScan *scan = &state->rows;
 
-	if (plan->parallel_aware || scan->plain || scan->into != NULL ||
+	if (plan->qual != NIL || plan->parallel_aware || scan->plain || scan->into != NULL ||
 		!gpucol_batch_compute_possible(plan, scan->attnums, scan->noutputs))
 		return false;
 	if (state->compute == NULL)
