@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * batch_compute.c
- *	  The columns of a plan node's target list, of batches of the rows that it reads.
+ *	  The columns of a target list, of batches of the rows that a plan node reads.
  *
  * Columns that are only chosen are shown where they are.  What an engine can compute, the CPU engine computes: one
  * run goes on for all batches, and its source shows it a vector's worth of rows at a time.  All else PostgreSQL
@@ -70,6 +70,7 @@ typedef struct Source
 struct GpucolBatchCompute
 {
 	PlanState  *node;
+	List	   *tlist;
 	TupleDesc	desc;			/* of the batch's columns */
 	int			ncolumns;
 	Column	   *columns;
@@ -125,10 +126,10 @@ replace_columns(Node *node, void *arg)
 }
 
 bool
-gpucol_batch_compute_possible(const Plan *plan, const AttrNumber *attnums, int n)
+gpucol_batch_compute_possible(List *tlist, const AttrNumber *attnums, int n)
 {
 	Places		places = {.attnums = attnums,.n = n,.fits = true};
-	Node	   *exprs = (Node *) plan->targetlist;
+	Node	   *exprs = (Node *) tlist;
 
 	if (contain_subplans(exprs) || contain_volatile_functions(exprs) ||
 		expression_returns_set(exprs))
@@ -178,17 +179,18 @@ end_run(void *arg)
 }
 
 GpucolBatchCompute *
-gpucol_batch_compute_create(PlanState *node, const AttrNumber *attnums, int n, TupleDesc desc)
+gpucol_batch_compute_create(PlanState *node, List *tlist, const AttrNumber *attnums, int n, TupleDesc desc)
 {
 	GpucolBatchCompute *compute = palloc0(sizeof(GpucolBatchCompute));
 	Places		places = {.attnums = attnums,.n = n,.fits = true};
 	ListCell   *lc;
 
 	compute->node = node;
+	compute->tlist = tlist;
 	compute->desc = describe_columns(attnums, n, desc);
-	compute->ncolumns = list_length(node->plan->targetlist);
+	compute->ncolumns = list_length(tlist);
 	compute->columns = palloc0(Max(compute->ncolumns, 1) * sizeof(Column));
-	foreach(lc, node->plan->targetlist)
+	foreach(lc, tlist)
 	{
 		Column	   *column = &compute->columns[foreach_current_index(lc)];
 
@@ -573,7 +575,7 @@ explain_columns(const GpucolBatchCompute *compute, bool by_engine, const char *n
 	List	   *exprs = NIL;
 	ListCell   *lc;
 
-	foreach(lc, compute->node->plan->targetlist)
+	foreach(lc, compute->tlist)
 	{
 		const Column *column = &compute->columns[foreach_current_index(lc)];
 

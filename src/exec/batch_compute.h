@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * batch_compute.h
- *	  The columns of a plan node's target list, of batches of the rows that it reads.
+ *	  The columns of a target list, of batches of the rows that a plan node reads.
  *
  *-------------------------------------------------------------------------
  */
@@ -16,13 +16,16 @@
 typedef struct GpucolBatchCompute GpucolBatchCompute;
 
 /*
- * Can the target list of a node be had of batches whose columns are those among `attnums`, n of
- * them, or 1 to n where that is NULL?  Not if it is volatile, asks a subquery, or reads anything else.
+ * Can a target list be had of batches whose columns are those among `attnums`, n of them, or 1 to n where that is NULL?
+ * Not if it is volatile, asks a subquery, or reads anything else.
  */
-extern bool gpucol_batch_compute_possible(const Plan *plan, const AttrNumber *attnums, int n);
+extern bool gpucol_batch_compute_possible(List *tlist, const AttrNumber *attnums, int n);
 
-/* Prepare, in the current memory context; `desc` has the columns by their attribute numbers. */
-extern GpucolBatchCompute *gpucol_batch_compute_create(PlanState *node, const AttrNumber *attnums, int n,
+/*
+ * Prepare for one of a node, in the current memory context, which also holds the list; `desc` has the columns by their
+ * attribute numbers.
+ */
+extern GpucolBatchCompute *gpucol_batch_compute_create(PlanState *node, List *tlist, const AttrNumber *attnums, int n,
 													   TupleDesc desc);
 
 /* Rows of another scan follow, for which parameters may have other values. */
@@ -35,7 +38,7 @@ extern void gpucol_batch_compute_reset(GpucolBatchCompute *compute);
 extern void gpucol_batch_compute_take(GpucolBatchCompute *compute, uint32 nrows, const GpucolOutput *outputs,
 									  const GpucolResultColumn *columns, bool copy);
 
-/* Show rows of these as those of the node, valid until the next call; false if there are no more. */
+/* Show rows of these with the columns of the list, valid until the next call; false if there are no more. */
 extern bool gpucol_batch_compute_next(GpucolBatchCompute *compute, GpucolBatch *batch);
 
 /* Under EXPLAIN ANALYZE: which columns were computed, and by whom. */

@@ -226,7 +226,7 @@ pass(Member *member, PlanState *above)
 		member->places = chosen;
 		return true;
 	}
-	if (member->computes != NULL || !gpucol_batch_compute_possible(above->plan, NULL, n))
+	if (member->computes != NULL || !gpucol_batch_compute_possible(above->plan->targetlist, NULL, n))
 		return false;
 	member->computes = above;
 	member->inputs = member->places;
@@ -287,8 +287,8 @@ open_member(Member *member)
 	}
 	if (member->computes != NULL)
 	{
-		member->compute = gpucol_batch_compute_create(member->computes, NULL, member->ninputs,
-													  input_desc(member->computes));
+		member->compute = gpucol_batch_compute_create(member->computes, member->computes->plan->targetlist, NULL,
+													  member->ninputs, input_desc(member->computes));
 		gpucol_batch_init(&member->input, Max(member->ninputs, list_length(member->node->plan->targetlist)));
 	}
 	if (member->above != NULL && (member->behind || member->ops == NULL || !member->ops->tests))

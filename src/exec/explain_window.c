@@ -93,6 +93,7 @@ gpucol_explain_window(GpucolWindowState *state, List *ancestors, ExplainState *e
 	if (nparts > 1)
 		ExplainPropertyInteger("Parts", NULL, nparts, es);
 	ExplainPropertyUInteger("Memory", "kB", state->peak / 1024, es);
+	gpucol_batch_compute_explain(state->compute, ancestors, es);
 	if (state->delivered)
 		ExplainPropertyText("Delivered", "in batches", es);
 	if (state->why != NULL)

@@ -307,13 +307,13 @@ join_offer(CustomScanState *node, PlanState *above pg_attribute_unused(), List *
 	const Plan *plan = node->ss.ps.plan;
 
 	if (plan->qual != NIL || state->top.nkeys > 0 || state->replay.wanted || state->fallback != NULL ||
-		!gpucol_batch_compute_possible(plan, NULL, state->ncolumns))
+		!gpucol_batch_compute_possible(plan->targetlist, NULL, state->ncolumns))
 		return false;
 	if (state->compute == NULL)
 	{
 		MemoryContext old = MemoryContextSwitchTo(node->ss.ps.state->es_query_cxt);
 
-		state->compute = gpucol_batch_compute_create(&node->ss.ps, NULL, state->ncolumns,
+		state->compute = gpucol_batch_compute_create(&node->ss.ps, plan->targetlist, NULL, state->ncolumns,
 													 node->ss.ss_ScanTupleSlot->tts_tupleDescriptor);
 		MemoryContextSwitchTo(old);
 	}

@@ -13,7 +13,7 @@
 #include "commands/explain.h"
 #include "nodes/execnodes.h"
 
-#include "exec/batches.h"
+#include "exec/batch_compute.h"
 #include "exec/window_func.h"
 #include "plan/window.h"
 
@@ -77,6 +77,7 @@ typedef struct GpucolWindowState
 	TupleTableSlot *peek;
 	MemoryContext formed_context;
 
+	GpucolBatchCompute *compute;	/* of batches of the child; NULL: nothing ever was computed of them */
 	GpucolWindowRows rows;
 	GpucolWindowCodes *codes;	/* made so far, in the rows' memory */
 	int			ncodes;

@@ -39,6 +39,7 @@ add_input(GpucolWindowState *state, Oid type, int column, Expr *expr)
 	memset(input, 0, sizeof(*input));
 	input->column = column;
 	input->filter = -1;
+	input->computed = -1;
 	input->type = getBaseType(type);
 	input->expr = expr == NULL ? NULL : ExecInitExpr(expr, &state->css.ss.ps);
 	get_typlenbyval(type, &input->typlen, &input->typbyval);

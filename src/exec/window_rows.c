@@ -265,7 +265,7 @@ put_computed(GpucolWindowRows *rows, Datum *const *values, bool *const *isnull, 
 	ResetExprContext(econtext);
 	for (int k = 0; k < rows->ninputs; k++)
 	{
-		if (rows->inputs[k].expr != NULL)
+		if (rows->inputs[k].expr != NULL && rows->inputs[k].computed < 0)
 			put_value(rows, &rows->inputs[k], rows->nrows + i, slot, econtext);
 	}
 }
@@ -284,10 +284,11 @@ gpucol_window_rows_add_columns(GpucolWindowRows *rows, Datum *const *values, boo
 	for (int i = 0; i < rows->ninputs; i++)
 	{
 		GpucolWindowInput *input = &rows->inputs[i];
+		int			column = input->expr == NULL ? input->column : input->computed;
 
-		computes |= input->expr != NULL;
-		if (input->expr == NULL)
-			put_column(rows, input, values[input->column], isnull[input->column], n);
+		computes |= column < 0;
+		if (column >= 0)
+			put_column(rows, input, values[column], isnull[column], n);
 	}
 	ExecClearTuple(slot);
 	ExecStoreVirtualTuple(slot);

@@ -19,6 +19,7 @@ typedef struct GpucolWindowInput
 {
 	ExprState  *expr;			/* NULL: the child's column */
 	int			column;			/* of the child, from 0 on */
+	int			computed;		/* an expression: the column, behind those, in which its values come; -1: none */
 	int			filter;			/* the input that must be true for a value to be; -1 */
 	bool		if_true;		/* NULL but where it is true */
 	Oid			type;
@@ -67,7 +68,7 @@ extern void gpucol_window_rows_replace(GpucolWindowRows *rows, uint32 row, Datum
 
 /*
  * Add n rows, not more than a thousand and some, of these columns of the child; those that no input reads may be
- * NULL.  Expressions read them from the slot, which is virtual.
+ * NULL.  Expressions that are not computed read them from the slot, which is virtual.
  */
 extern bool gpucol_window_rows_add_columns(GpucolWindowRows *rows, Datum *const *values, bool *const *isnull,
 										   int ncolumns, uint32 n, TupleTableSlot *slot, ExprContext *econtext);

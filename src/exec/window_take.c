@@ -3,9 +3,8 @@
  * window_take.c
  *	  A GpucolWindow takes the rows of its child.
  *
- * A scan of a table has them as columns of datums, and other nodes of ours as batches
- * (exec/batches.h): columns are taken as they are, and only expressions over them need a tuple.  All
- * else gives tuples.
+ * Nodes of ours have them as batches (exec/batches.h): columns are taken as they are, and expressions over them
+ * computed (batch_compute.c).  All else gives tuples.
  *
  *-------------------------------------------------------------------------
  */
@@ -14,6 +13,8 @@
 #include "access/sysattr.h"
 #include "executor/executor.h"
 #include "miscadmin.h"
+#include "nodes/makefuncs.h"
+#include "nodes/nodeFuncs.h"
 #include "optimizer/optimizer.h"
 #include "utils/memutils.h"
 
@@ -33,6 +34,8 @@ typedef struct Taken
 	GpucolWindowState *state;
 	PlanState  *child;
 	int			ncolumns;
+	int			ncomputed;		/* behind them: expressions over them */
+	GpucolBatch computed;		/* a batch of all */
 	bool	   *used;
 	Datum	  **values;
 	bool	  **isnull;
@@ -41,7 +44,7 @@ typedef struct Taken
 	TupleTableSlot *slot;		/* for expressions */
 } Taken;
 
-/* Which of the child's columns do inputs read? */
+/* Which of the child's columns do inputs read, without those that are computed? */
 static void
 find_used(Taken *taken)
 {
@@ -50,6 +53,8 @@ find_used(Taken *taken)
 
 	for (int i = 0; i < rows->ninputs; i++)
 	{
+		if (rows->inputs[i].computed >= 0)
+			continue;
 		if (rows->inputs[i].expr != NULL)
 			pull_varattnos((Node *) rows->inputs[i].expr->expr, INDEX_VAR, &read);
 		else
@@ -63,15 +68,20 @@ find_used(Taken *taken)
 static void
 init_taken(Taken *taken, GpucolWindowState *state)
 {
+	int			most;
+
 	taken->state = state;
 	taken->child = linitial(state->children);
 	taken->ncolumns = list_length(taken->child->plan->targetlist);
-	taken->used = palloc0((taken->ncolumns + 1) * sizeof(bool));
-	taken->values = palloc0((taken->ncolumns + 1) * sizeof(Datum *));
-	taken->isnull = palloc0((taken->ncolumns + 1) * sizeof(bool *));
+	most = taken->ncolumns + state->rows.ninputs + 1;
+	taken->used = palloc0(most * sizeof(bool));
+	taken->values = palloc0(most * sizeof(Datum *));
+	taken->isnull = palloc0(most * sizeof(bool *));
 	taken->left = palloc0((taken->ncolumns + 1) * sizeof(Datum *));
 	taken->left_null = palloc0((taken->ncolumns + 1) * sizeof(bool *));
 	taken->slot = MakeSingleTupleTableSlot(ExecGetResultType(taken->child), &TTSOpsVirtual);
+	for (int i = 0; i < state->rows.ninputs; i++)
+		state->rows.inputs[i].computed = -1;
 	find_used(taken);
 	for (int c = 0; c < taken->ncolumns && state->few.next < PG_UINT32_MAX; c++)
 	{
@@ -178,6 +188,81 @@ take(Taken *taken, TupleTableSlot *slot, uint32 n)
 
 /* ---- batches ---- */
 
+/* An expression for all rows: that of an input, which is NULL where a filter is not true. */
+static Expr *
+make_expr(const GpucolWindowRows *rows, const GpucolWindowInput *input)
+{
+	Expr	   *value = input->expr->expr;
+	Expr	   *filter = input->if_true ? value : input->filter >= 0 ? rows->inputs[input->filter].expr->expr : NULL;
+	CaseExpr   *expr;
+	CaseWhen   *when;
+
+	if (filter == NULL)
+		return value;
+	when = makeNode(CaseWhen);
+	when->expr = filter;
+	when->result = input->if_true ? (Expr *) makeBoolConst(true, false) : value;
+	expr = makeNode(CaseExpr);
+	expr->casetype = exprType((Node *) when->result);
+	expr->casecollid = exprCollation((Node *) when->result);
+	expr->args = list_make1(when);
+	expr->defresult = (Expr *) makeNullConst(expr->casetype, -1, expr->casecollid);
+	expr->location = when->location = -1;
+	return (Expr *) expr;
+}
+
+/* The child's columns, and behind them the expressions. */
+static List *
+make_tlist(const Taken *taken)
+{
+	const GpucolWindowRows *rows = &taken->state->rows;
+	List	   *tlist = NIL;
+	ListCell   *lc;
+
+	foreach(lc, taken->child->plan->targetlist)
+	{
+		Node	   *expr = (Node *) lfirst_node(TargetEntry, lc)->expr;
+		Var		   *var = makeVar(INDEX_VAR, foreach_current_index(lc) + 1, exprType(expr), exprTypmod(expr),
+								  exprCollation(expr), 0);
+
+		tlist = lappend(tlist, makeTargetEntry((Expr *) var, list_length(tlist) + 1, NULL, false));
+	}
+	for (int i = 0; i < rows->ninputs; i++)
+	{
+		const GpucolWindowInput *input = &rows->inputs[i];
+
+		if (input->expr != NULL)
+			tlist = lappend(tlist, makeTargetEntry(make_expr(rows, input), list_length(tlist) + 1, NULL, false));
+	}
+	return tlist;
+}
+
+/* Have the expressions computed of batches, if there are any and that is possible. */
+static void
+begin_computing(Taken *taken)
+{
+	GpucolWindowState *state = taken->state;
+	MemoryContext old = MemoryContextSwitchTo(state->css.ss.ps.state->es_query_cxt);
+	List	   *tlist = state->compute == NULL ? make_tlist(taken) : NIL;
+
+	if (list_length(tlist) > taken->ncolumns && gpucol_batch_compute_possible(tlist, NULL, taken->ncolumns))
+		state->compute = gpucol_batch_compute_create(&state->css.ss.ps, tlist, NULL, taken->ncolumns,
+													 ExecGetResultType(taken->child));
+	MemoryContextSwitchTo(old);
+	if (state->compute == NULL)
+		return;
+	gpucol_batch_compute_reset(state->compute);
+	for (int i = 0; i < state->rows.ninputs; i++)
+	{
+		if (state->rows.inputs[i].expr == NULL)
+			continue;
+		state->rows.inputs[i].computed = taken->ncolumns + taken->ncomputed++;
+		taken->used[state->rows.inputs[i].computed] = true;
+	}
+	find_used(taken);
+	gpucol_batch_init(&taken->computed, taken->ncolumns + taken->ncomputed);
+}
+
 /* Take a batch; false where memory does not suffice. */
 static bool
 take_batch(Taken *taken, const GpucolBatch *batch, MemoryContext context)
@@ -190,7 +275,7 @@ take_batch(Taken *taken, const GpucolBatch *batch, MemoryContext context)
 		CHECK_FOR_INTERRUPTS();
 		MemoryContextReset(context);
 		old = MemoryContextSwitchTo(context);
-		for (int c = 0; c < taken->ncolumns; c++)
+		for (int c = 0; c < taken->ncolumns + taken->ncomputed; c++)
 		{
 			GpucolResultColumn rest;
 
@@ -203,6 +288,23 @@ take_batch(Taken *taken, const GpucolBatch *batch, MemoryContext context)
 		}
 		MemoryContextSwitchTo(old);
 		if (!take(taken, NULL, n))
+			return false;
+	}
+	return true;
+}
+
+/* The same with what is computed of it. */
+static bool
+take_computed(Taken *taken, const GpucolBatch *batch, MemoryContext context)
+{
+	GpucolBatchCompute *compute = taken->state->compute;
+
+	if (taken->ncomputed == 0)
+		return take_batch(taken, batch, context);
+	gpucol_batch_compute_take(compute, batch->nrows, batch->outputs, batch->columns, false);
+	while (gpucol_batch_compute_next(compute, &taken->computed))
+	{
+		if (!take_batch(taken, &taken->computed, context))
 			return false;
 	}
 	return true;
@@ -226,11 +328,14 @@ take_batches(Taken *taken)
 			wanted[nwanted++].attnum = (int16_t) (c + 1);
 	}
 	gpucol_plan_reader_want(reader, wanted, nwanted);
+	begin_computing(taken);
 	while (gpucol_plan_reader_next(reader, &batch, &slot))
 	{
-		if (slot != NULL ? !take(taken, slot, 1) : !take_batch(taken, batch, context))
+		if (slot != NULL ? !take(taken, slot, 1) : !take_computed(taken, batch, context))
 			return false;
 	}
+	if (taken->ncomputed > 0)
+		gpucol_batch_compute_reset(taken->state->compute);
 	return true;
 }
 
