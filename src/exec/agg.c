@@ -29,80 +29,16 @@
 #include "utils/ruleutils.h"
 
 #include "compat.h"
+#include "exec/agg_state.h"
 #include "exec/explain.h"
-#include "exec/first.h"
-#include "exec/group_rows.h"
-#include "exec/having.h"
 #include "exec/join_build.h"
 #include "exec/ordinary.h"
-#include "exec/rights.h"
-#include "plan/plan.h"
-#include "exec/ranked.h"
 #include "exec/recheck.h"
-#include "exec/regroup.h"
-#include "exec/replay.h"
 #include "exec/result.h"
-#include "exec/run.h"
-#include "lower/coarse.h"
+#include "exec/rights.h"
 #include "plan/parts.h"
+#include "plan/plan.h"
 #include "service/memory.h"
-
-typedef struct GpucolAggExecState
-{
-	CustomScanState css;
-	GpucolExec	exec;
-	int			eflags;
-	List	   *pushed;			/* conditions of the table, */
-	List	   *tests;			/* and those that PostgreSQL tests on groups or rows */
-	int			nkeys;
-	int			naggs;
-	GpucolGroupSets sets;
-	int			nvalues;		/* keys, aggregates and calls of GROUPING() */
-	Expr	  **exprs;			/* these, then the junk columns */
-	Expr	  **computed;		/* these as the engine has them: over the columns of a pipe */
-	List	   *children;		/* states of the plans whose rows are joined */
-	GpucolOutput *keys;
-	GpucolGroupPlan grouping;	/* in the run's memory, as are */
-	GpucolFinal *finals;
-	List	   *wanted;			/* GPUCOL_AGG_PRIVATE_FIRST */
-	GpucolFirst first;			/* which groups the engine is asked for */
-
-	/* keys or arguments that PostgreSQL evaluates: all groups, joined */
-	MemoryContext regroup_context;
-	GpucolRegroup *regroup;
-
-	/* rankings instead of finals */
-	bool		ranking;
-	GpucolRankings *rankings;
-	MemoryContext rank_context;
-	GpucolRankNode *ranks;
-
-	/* by aggregate: its number among the rankings, or -1 - number in finals */
-	int		   *numbers;
-	int			nordinary;		/* finals beside rankings */
-	GpucolGroupPlan ordinary_grouping;
-	GpucolExec	ordinary_exec;
-	GpucolOrdinaryAggs *ordinary;
-
-	/* current groups */
-	GpucolGroupRows rows;
-	uint32		next;			/* of those formed */
-	MemoryContext row_context;	/* of one joined group */
-
-	GpucolHaving having;		/* where `tested`, the groups that are formed have met it */
-
-	/* the result tuple: its columns' places among keys and aggregates, or GPUCOL_GROUP_ROWS_CONSTANT */
-	TupleTableSlot *direct;		/* NULL: PostgreSQL projects the scan tuple */
-	int			ndirect;
-	int		   *places;
-
-	/* batches instead of tuples */
-	GpucolTypeMap *maps;		/* by column; NULL: nobody has asked for them yet */
-
-	PlanState  *fallback;		/* ordinary plan, once needed */
-	bool		done;			/* all groups have been delivered, and let go */
-	GpucolReplay replay;
-} GpucolAggExecState;
 
 static Node *agg_create_state(CustomScan *cscan);
 static void agg_begin(CustomScanState *node, EState *estate, int eflags);
@@ -253,20 +189,13 @@ lower_input(GpucolAggExecState *state, GpucolExec *exec, GpucolLower *l)
 	return true;
 }
 
-/* The number in an entry of the plan. */
-static int
-private_int(GpucolAggExecState *state, int entry)
-{
-	return intVal(list_nth(((CustomScan *) state->css.ss.ps.plan)->custom_private, entry));
-}
-
 /* What this node does for the grouping beside the engine. */
 static GpucolGroupShare
 may_share(GpucolAggExecState *state, const GpucolExec *exec)
 {
 	if (state->ranking || (exec->rows_of != NULL && exec->joins == NULL))
 		return GPUCOL_GROUP_NOTHING;
-	return private_int(state, GPUCOL_AGG_PRIVATE_FEEDING) ? GPUCOL_GROUP_FEED :
+	return gpucol_agg_private(state, GPUCOL_AGG_PRIVATE_FEEDING) ? GPUCOL_GROUP_FEED :
 		GPUCOL_GROUP_REGROUP;
 }
 
@@ -396,7 +325,7 @@ find_direct(GpucolAggExecState *state, EState *estate)
 	if (ps->ps_ProjInfo == NULL || estate->es_epq_active != NULL ||
 		!TTS_IS_VIRTUAL(ps->ps_ResultTupleSlot))
 		return;
-	state->places = palloc(Max(list_length(tlist), 1) * sizeof(int));
+	state->places = palloc((list_length(tlist) + 1) * sizeof(int));
 	foreach(lc, tlist)
 	{
 		Var		   *var = (Var *) lfirst_node(TargetEntry, lc)->expr;
@@ -748,30 +677,50 @@ agg_exec(CustomScanState *node)
 		fetch_group(node);
 }
 
+/* Describe the columns of batches: those of the result tuple, or keys and aggregates, in the query's memory. */
+static void
+describe_batches(GpucolAggExecState *state, TupleDesc desc)
+{
+	MemoryContext old = MemoryContextSwitchTo(state->css.ss.ps.state->es_query_cxt);
+
+	if (state->direct == NULL)
+	{
+		state->ndirect = state->nkeys + state->naggs;
+		state->places = palloc((state->ndirect + 1) * sizeof(int));
+		for (int i = 0; i < state->ndirect; i++)
+			state->places[i] = i;
+		gpucol_batch_init(&state->formed, state->ndirect);
+	}
+	state->maps = palloc((state->ndirect + 1) * sizeof(GpucolTypeMap));
+	for (int i = 0; i < state->ndirect; i++)
+		gpucol_typemap_init(&state->maps[i], TupleDescAttr(desc, i)->atttypid, TupleDescAttr(desc, i)->atttypmod,
+							TupleDescAttr(desc, i)->attcollation);
+	MemoryContextSwitchTo(old);
+}
+
 /* Can the groups be had in batches (GpucolBatchOps)? */
 static bool
 agg_offer(CustomScanState *node, PlanState *above pg_attribute_unused(), List *conditions pg_attribute_unused())
 {
 	GpucolAggExecState *state = (GpucolAggExecState *) node;
-	TupleDesc	desc = node->ss.ps.ps_ResultTupleSlot->tts_tupleDescriptor;
+	PlanState  *ps = &node->ss.ps;
+	TupleDesc	desc = state->direct != NULL ? ps->ps_ResultTupleSlot->tts_tupleDescriptor :
+		node->ss.ss_ScanTupleSlot->tts_tupleDescriptor;
 
-	if (state->direct == NULL || state->ranking || state->replay.wanted || state->fallback != NULL)
+	if (state->ranking || state->replay.wanted || state->fallback != NULL || ps->state->es_epq_active != NULL ||
+		(state->direct == NULL &&
+		 !gpucol_batch_compute_offer(&state->compute, ps, NULL, state->nkeys + state->naggs, desc)))
 		return false;
 	state->exec.large_batches = true;
-	if (state->maps != NULL)
-		return true;
-	state->maps = MemoryContextAlloc(node->ss.ps.state->es_query_cxt, Max(state->ndirect, 1) * sizeof(GpucolTypeMap));
-	for (int i = 0; i < state->ndirect; i++)
-		gpucol_typemap_init(&state->maps[i], TupleDescAttr(desc, i)->atttypid, TupleDescAttr(desc, i)->atttypmod,
-							TupleDescAttr(desc, i)->attcollation);
+	if (state->maps == NULL)
+		describe_batches(state, desc);
 	return true;
 }
 
-/* The next batch; tuples where groups are joined here, or the ordinary plan makes them. */
+/* The next batch of groups; tuples where groups are joined here, or the ordinary plan makes them. */
 static GpucolStatus
-agg_next_batch(CustomScanState *node, GpucolBatch *batch)
+form_batch(GpucolAggExecState *state, GpucolBatch *batch)
 {
-	GpucolAggExecState *state = (GpucolAggExecState *) node;
 	GpucolResult result;
 	GpucolStatus status;
 
@@ -800,11 +749,30 @@ agg_next_batch(CustomScanState *node, GpucolBatch *batch)
 		return GPUCOL_UNSUPPORTED;
 	batch->ncolumns = state->ndirect;
 	/* what a device has delivered in place may not outlast what is asked of it next */
-	gpucol_group_rows_columns(&state->rows, state->places, node->ss.ps.plan->targetlist, state->maps,
+	gpucol_group_rows_columns(&state->rows, state->places, state->css.ss.ps.plan->targetlist, state->maps,
 							  state->exec.engine != &gpucol_engine_cpu &&
 							  result.nrows <= GPUCOL_IN_PLACE_ROWS, batch);
-	state->exec.delivered = true;
 	return GPUCOL_OK;
+}
+
+/* The same with the columns of the target list. */
+static GpucolStatus
+agg_next_batch(CustomScanState *node, GpucolBatch *batch)
+{
+	GpucolAggExecState *state = (GpucolAggExecState *) node;
+	GpucolStatus status = GPUCOL_OK;
+
+	if (state->compute == NULL)
+		status = form_batch(state, batch);
+	while (state->compute != NULL && status == GPUCOL_OK && !gpucol_batch_compute_next(state->compute, batch))
+	{
+		status = form_batch(state, &state->formed);
+		if (status == GPUCOL_OK)
+			gpucol_batch_compute_take(state->compute, state->formed.nrows, state->formed.outputs,
+									  state->formed.columns, false);
+	}
+	state->exec.delivered |= status == GPUCOL_OK;
+	return status;
 }
 
 const GpucolBatchOps gpucol_agg_batches = {
@@ -841,50 +809,8 @@ agg_rescan(CustomScanState *node)
 	gpucol_run_rescan_fallback(node, state->fallback);
 }
 
-/* The columns for whose values PostgreSQL evaluates keys and arguments. */
-static void
-explain_base(GpucolAggExecState *state, List *ancestors, ExplainState *es)
-{
-	CustomScan *cscan = (CustomScan *) state->css.ss.ps.plan;
-	List	   *units = list_nth(cscan->custom_private, GPUCOL_AGG_PRIVATE_UNITS);
-	List	   *names = NIL;
-	ListCell   *lc;
-
-	foreach(lc, list_nth(cscan->custom_private, GPUCOL_AGG_PRIVATE_BASE))
-	{
-		char	   *name = state->exec.joins != NULL ?
-			gpucol_explain_joined_column(&state->exec, lfirst_int(lc), ancestors, es) :
-			NameStr(TupleDescAttr(state->exec.desc, lfirst_int(lc) - 1)->attname);
-		int			unit = list_nth_int(units, foreach_current_index(lc));
-
-		names = lappend(names, unit == 0 ? name :
-						psprintf("%s of %s", gpucol_coarse_name(unit * INT64CONST(1000)), name));
-	}
-	if (names != NIL)
-		ExplainPropertyList("Evaluated Once Per", names, es);
-}
-
 static void
 agg_explain(CustomScanState *node, List *ancestors, ExplainState *es)
 {
-	GpucolAggExecState *state = (GpucolAggExecState *) node;
-
-	gpucol_explain_input(&state->exec, es);
-	gpucol_explain_parts(&state->exec, es);
-	gpucol_explain_keys(node, state->exprs, state->nkeys, state->sets.sets, ancestors, es);
-	if (private_int(state, GPUCOL_AGG_PRIVATE_FEEDING))
-		ExplainPropertyText("Aggregates", "fed by rows", es);
-	else
-		explain_base(state, ancestors, es);
-	gpucol_explain_first(node, state->exprs, state->wanted, ancestors, es);
-	gpucol_explain_engine(&state->exec, gpucol_run_read_columns(&state->exec), es);
-	gpucol_explain_filter(&state->exec, state->pushed, ancestors, es);
-	gpucol_explain_conditions(&state->exec, "Tested By PostgreSQL", state->tests, ancestors, es);
-	gpucol_explain_columns(&state->exec, gpucol_run_read_columns(&state->exec), es);
-	gpucol_run_end(&state->exec);
-	if (state->exec.joins != NULL)
-		gpucol_explain_joins(&state->exec, ancestors, es);
-	if (es->analyze && state->having.bounds != NULL)
-		ExplainPropertyUInteger("Filter Evaluated", "groups", state->having.evaluated, es);
-	gpucol_explain_stats(&state->exec, es);
+	gpucol_explain_agg((GpucolAggExecState *) node, ancestors, es);
 }

@@ -212,6 +212,25 @@ gpucol_batch_compute_reset(GpucolBatchCompute *compute)
 	MemoryContextReset(compute->prepared);
 }
 
+bool
+gpucol_batch_compute_offer(GpucolBatchCompute **compute, PlanState *node, const AttrNumber *attnums, int n,
+						   TupleDesc desc)
+{
+	List	   *tlist = node->plan->targetlist;
+
+	if (*compute == NULL)
+	{
+		MemoryContext old = MemoryContextSwitchTo(node->state->es_query_cxt);
+
+		if (gpucol_batch_compute_possible(tlist, attnums, n))
+			*compute = gpucol_batch_compute_create(node, tlist, attnums, n, desc);
+		MemoryContextSwitchTo(old);
+	}
+	else
+		gpucol_batch_compute_reset(*compute);
+	return *compute != NULL;
+}
+
 /* ------------------------------------------------------------------------
  * By the engine
  * ------------------------------------------------------------------------

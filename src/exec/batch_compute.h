@@ -28,6 +28,13 @@ extern bool gpucol_batch_compute_possible(List *tlist, const AttrNumber *attnums
 extern GpucolBatchCompute *gpucol_batch_compute_create(PlanState *node, List *tlist, const AttrNumber *attnums, int n,
 													   TupleDesc desc);
 
+/*
+ * Have *compute ready for a node's target list and rows of another scan, in the query's memory if it has to be made;
+ * false where that is not possible.
+ */
+extern bool gpucol_batch_compute_offer(GpucolBatchCompute **compute, PlanState *node, const AttrNumber *attnums, int n,
+									   TupleDesc desc);
+
 /* Rows of another scan follow, for which parameters may have other values. */
 extern void gpucol_batch_compute_reset(GpucolBatchCompute *compute);
 

@@ -304,21 +304,10 @@ join_offer(CustomScanState *node, PlanState *above pg_attribute_unused(), List *
 {
 	GpucolJoinState *state = (GpucolJoinState *) node;
 
-	const Plan *plan = node->ss.ps.plan;
 
-	if (plan->qual != NIL || state->top.nkeys > 0 || state->replay.wanted || state->fallback != NULL ||
-		!gpucol_batch_compute_possible(plan->targetlist, NULL, state->ncolumns))
-		return false;
-	if (state->compute == NULL)
-	{
-		MemoryContext old = MemoryContextSwitchTo(node->ss.ps.state->es_query_cxt);
-
-		state->compute = gpucol_batch_compute_create(&node->ss.ps, plan->targetlist, NULL, state->ncolumns,
-													 node->ss.ss_ScanTupleSlot->tts_tupleDescriptor);
-		MemoryContextSwitchTo(old);
-	}
-	gpucol_batch_compute_reset(state->compute);
-	return true;
+	return node->ss.ps.plan->qual == NIL && state->top.nkeys == 0 && !state->replay.wanted && state->fallback == NULL &&
+		gpucol_batch_compute_offer(&state->compute, &node->ss.ps, NULL, state->ncolumns,
+								   node->ss.ss_ScanTupleSlot->tts_tupleDescriptor);
 }
 
 /* The next result of which a batch is made; tuples where the ordinary plan makes them. */

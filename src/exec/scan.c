@@ -633,19 +633,9 @@ scan_offer(CustomScanState *node, PlanState *above pg_attribute_unused(), List *
 
 	const GpucolRowScan *scan = &state->rows;
 
-	if (plan->qual != NIL || plan->parallel_aware || scan->plain || scan->into != NULL ||
-		!gpucol_batch_compute_possible(plan->targetlist, scan->attnums, scan->noutputs))
-		return false;
-	if (state->compute == NULL)
-	{
-		MemoryContext old = MemoryContextSwitchTo(node->ss.ps.state->es_query_cxt);
-
-		state->compute = gpucol_batch_compute_create(&node->ss.ps, plan->targetlist, scan->attnums, scan->noutputs,
-													 RelationGetDescr(scan->exec.rel));
-		MemoryContextSwitchTo(old);
-	}
-	gpucol_batch_compute_reset(state->compute);
-	return true;
+	return plan->qual == NIL && !plan->parallel_aware && !scan->plain && scan->into == NULL &&
+		gpucol_batch_compute_offer(&state->compute, &node->ss.ps, scan->attnums, scan->noutputs,
+								   RelationGetDescr(scan->exec.rel));
 }
 
 /* The next batch; tuples where plain rows take the engine's place. */

@@ -365,6 +365,8 @@ has_batches(PlannerInfo *root, const Path *path)
 	check_stack_depth();
 	if (IsA(path, SubqueryScanPath))
 		return has_batches(path->parent->subroot, ((const SubqueryScanPath *) path)->subpath);
+	if (IsA(path, ProjectionPath))
+		return has_batches(root, ((const ProjectionPath *) path)->subpath);
 	if (IsA(path, CustomPath))
 		return names_batches(((const CustomPath *) path)->methods->CustomName, false);
 	if (path->pathtype == T_CteScan)

@@ -292,24 +292,15 @@ locks_rows(PlannerInfo *root, Relids relids)
 }
 
 /*
- * Can the rows of a relation's cheapest path be those of a pipe?  They are columns, and
- * placeholders, for which the executor gets marks (gpucol_pipe_mark).
+ * Can the rows of a relation's cheapest path be those of a pipe?
  */
 static bool
 has_rows(PlannerInfo *root, const RelOptInfo *rel)
 {
-	const Path *path = rel->cheapest_total_path;
-	ListCell   *lc;
+	const Path *path = gpucol_join_rows_path(rel);
 
-	if (path == NULL || path->param_info != NULL || !bms_is_empty(rel->lateral_relids) ||
-		has_base(root, rel, true) || locks_rows(root, rel->relids))
-		return false;
-	foreach(lc, path->pathtarget->exprs)
-	{
-		if (!IsA(lfirst(lc), Var) && !IsA(lfirst(lc), PlaceHolderVar))
-			return false;
-	}
-	return true;
+	return path != NULL && path->param_info == NULL && bms_is_empty(rel->lateral_relids) &&
+		!has_base(root, rel, true) && !locks_rows(root, rel->relids);
 }
 
 /*
@@ -339,7 +330,7 @@ path_pipe(RelOptInfo *rel)
 	GpucolPipe *pipe = palloc0(sizeof(GpucolPipe));
 
 	pipe->relids = rel->relids;
-	pipe->path = rel->cheapest_total_path;
+	pipe->path = gpucol_join_rows_path(rel);
 	pipe->outputs = pipe->path->pathtarget->exprs;
 	gpucol_pipe_source(pipe, gpucol_pipe_exprs_desc(pipe->outputs));
 	return pipe;

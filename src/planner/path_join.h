@@ -47,6 +47,13 @@ extern GpucolJoinPipe *gpucol_join_base_pipe(PlannerInfo *root, RelOptInfo *rel)
 /* ... may PostgreSQL be asked for the value of a subquery when rows of a pipe are out? */
 extern bool gpucol_join_has_subplan(const GpucolPipe *pipe);
 
+/*
+ * ... the path of a relation's rows: the cheapest, but below what it computes for the node above (a group's key), which
+ * a pipe computes itself; NULL where it has other than columns, and placeholders, for which the executor gets marks
+ * (gpucol_pipe_mark).
+ */
+extern Path *gpucol_join_rows_path(const RelOptInfo *rel);
+
 /* A gpucol table that the rows of a base relation are made of, or InvalidOid. */
 extern Oid	gpucol_join_packed_table(PlannerInfo *root, const RelOptInfo *rel);
 

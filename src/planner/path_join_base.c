@@ -8,6 +8,7 @@
 #include "postgres.h"
 
 #include "access/sysattr.h"
+#include "miscadmin.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
 #include "optimizer/clauses.h"
@@ -20,7 +21,6 @@
 #include "lower/clauses.h"
 #include "plan/parts.h"
 #include "planner/path_join.h"
-#include "planner/path_join_first.h"
 #include "planner/planner.h"
 #include "planner/subquery.h"
 
@@ -108,24 +108,49 @@ add_parts(PlannerInfo *root, RelOptInfo *rel, GpucolPipe *pipe, List **parts, Tu
 	return NULL;
 }
 
-/* The query of a common table expression that an entry names, of a range table so many levels below, or NULL. */
-static Query *
-find_cte(PlannerInfo *root, const RangeTblEntry *rte, Index below)
+static Oid	find_with_table(PlannerInfo *root, const RangeTblEntry *rte, Index below);
+
+/* A gpucol table that a query, so many levels below, reads itself or by WITH queries; InvalidOid if there is none. */
+static Oid
+find_table(PlannerInfo *root, Query *query, Index below)
+{
+	Oid			relid = gpucol_subquery_table(query);
+	ListCell   *lc;
+
+	check_stack_depth();
+	foreach(lc, query->rtable)
+	{
+		RangeTblEntry *rte = lfirst_node(RangeTblEntry, lc);
+
+		if (OidIsValid(relid))
+			break;
+		if (rte->rtekind == RTE_CTE)
+			relid = find_with_table(root, rte, below);
+		else if (rte->rtekind == RTE_SUBQUERY && rte->subquery != NULL)
+			relid = find_table(root, rte->subquery, below + 1);
+	}
+	return relid;
+}
+
+/* The same for a WITH query of this level, or one above, that an entry of a range table so many levels below names. */
+static Oid
+find_with_table(PlannerInfo *root, const RangeTblEntry *rte, Index below)
 {
 	ListCell   *lc;
 
 	for (Index i = below; i < rte->ctelevelsup && root != NULL; i++)
 		root = root->parent_root;
-	if (root == NULL || rte->self_reference)
-		return NULL;
+	if (root == NULL || rte->self_reference || rte->ctelevelsup < below)
+		return InvalidOid;
 	foreach(lc, root->parse->cteList)
 	{
 		CommonTableExpr *cte = lfirst_node(CommonTableExpr, lc);
 
 		if (strcmp(cte->ctename, rte->ctename) == 0)
-			return castNode(Query, cte->ctequery);
+			return cte->cterecursive ? gpucol_subquery_table(castNode(Query, cte->ctequery)) :
+				find_table(root, castNode(Query, cte->ctequery), 1);
 	}
-	return NULL;
+	return InvalidOid;
 }
 
 /*
@@ -136,27 +161,42 @@ Oid
 gpucol_join_packed_table(PlannerInfo *root, const RelOptInfo *rel)
 {
 	RangeTblEntry *rte = planner_rt_fetch(rel->relid, root);
-	Query	   *cte;
-	Oid			relid;
 
 	switch (rte->rtekind)
 	{
 		case RTE_RELATION:
 			return gpucol_subquery_packed_part(rte);
 		case RTE_SUBQUERY:
-			if (rte->subquery == NULL)
-				return InvalidOid;
-			relid = gpucol_subquery_table(rte->subquery);
-			if (OidIsValid(relid) || !gpucol_join_is_first(root, rel))
-				return relid;
-			cte = find_cte(root, linitial_node(RangeTblEntry, rte->subquery->rtable), 1);
-			return cte != NULL ? gpucol_subquery_table(cte) : InvalidOid;
+			return rte->subquery != NULL ? find_table(root, rte->subquery, 1) : InvalidOid;
 		case RTE_CTE:
-			cte = find_cte(root, rte, 0);
-			return cte != NULL ? gpucol_subquery_table(cte) : InvalidOid;
+			return find_with_table(root, rte, 0);
 		default:
 			return InvalidOid;
 	}
+}
+
+/* Are they all columns, or placeholders? */
+static bool
+are_columns(List *exprs)
+{
+	ListCell   *lc;
+
+	foreach(lc, exprs)
+	{
+		if (!IsA(lfirst(lc), Var) && !IsA(lfirst(lc), PlaceHolderVar))
+			return false;
+	}
+	return true;
+}
+
+Path *
+gpucol_join_rows_path(const RelOptInfo *rel)
+{
+	Path	   *path = rel->cheapest_total_path;
+
+	if (path != NULL && IsA(path, ProjectionPath) && !are_columns(path->pathtarget->exprs))
+		path = ((ProjectionPath *) path)->subpath;
+	return path != NULL && are_columns(path->pathtarget->exprs) ? path : NULL;
 }
 
 /*

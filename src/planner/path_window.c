@@ -22,6 +22,7 @@
 #include "optimizer/optimizer.h"
 #include "optimizer/pathnode.h"
 #include "optimizer/tlist.h"
+#include "parser/parsetree.h"
 #include "utils/lsyscache.h"
 #include "utils/selfuncs.h"
 
@@ -36,6 +37,7 @@
 #include "plan/twice.h"
 #include "plan/walk.h"
 #include "plan/window.h"
+#include "planner/path_join_first.h"
 #include "planner/path_topn.h"
 #include "planner/planner.h"
 
@@ -84,9 +86,19 @@ decline(const Windows *w, const char *reason)
  * ------------------------------------------------------------------------
  */
 
+/* Are the rows of a WITH query those of a node of ours? */
+static bool
+is_with_of_ours(const PlannerInfo *root, const Path *path)
+{
+	const Plan *plan = path->pathtype != T_CteScan ? NULL :
+		gpucol_join_with_plan(root, planner_rt_fetch(path->parent->relid, root));
+
+	return plan != NULL && gpucol_plan_is_ours(plan);
+}
+
 /* Is one of our nodes among the paths that a path is made of?  Through the usual ones. */
 static bool
-is_ours(Path *path)
+is_ours(const PlannerInfo *root, Path *path)
 {
 	check_stack_depth();
 	switch (nodeTag(path))
@@ -94,39 +106,39 @@ is_ours(Path *path)
 		case T_CustomPath:
 			return strncmp(((CustomPath *) path)->methods->CustomName, "Gpucol", 6) == 0;
 		case T_SubqueryScanPath:
-			return is_ours(((SubqueryScanPath *) path)->subpath);
+			return is_ours(path->parent->subroot, ((SubqueryScanPath *) path)->subpath);
 		case T_ProjectionPath:
-			return is_ours(((ProjectionPath *) path)->subpath);
+			return is_ours(root, ((ProjectionPath *) path)->subpath);
 		case T_SortPath:
 		case T_IncrementalSortPath:
-			return is_ours(((SortPath *) path)->subpath);
+			return is_ours(root, ((SortPath *) path)->subpath);
 		case T_MaterialPath:
-			return is_ours(((MaterialPath *) path)->subpath);
+			return is_ours(root, ((MaterialPath *) path)->subpath);
 		case T_AggPath:
-			return is_ours(((AggPath *) path)->subpath);
+			return is_ours(root, ((AggPath *) path)->subpath);
 		case T_GroupingSetsPath:
-			return is_ours(((GroupingSetsPath *) path)->subpath);
+			return is_ours(root, ((GroupingSetsPath *) path)->subpath);
 		case T_UpperUniquePath:
-			return is_ours(((UpperUniquePath *) path)->subpath);
+			return is_ours(root, ((UpperUniquePath *) path)->subpath);
 		case T_ProjectSetPath:
-			return is_ours(((ProjectSetPath *) path)->subpath);
+			return is_ours(root, ((ProjectSetPath *) path)->subpath);
 		case T_WindowAggPath:
-			return is_ours(((WindowAggPath *) path)->subpath);
+			return is_ours(root, ((WindowAggPath *) path)->subpath);
 		case T_MemoizePath:
-			return is_ours(((MemoizePath *) path)->subpath);
+			return is_ours(root, ((MemoizePath *) path)->subpath);
 		case T_GroupPath:
-			return is_ours(((GroupPath *) path)->subpath);
+			return is_ours(root, ((GroupPath *) path)->subpath);
 		case T_LimitPath:
-			return is_ours(((LimitPath *) path)->subpath);
+			return is_ours(root, ((LimitPath *) path)->subpath);
 		case T_GatherPath:
-			return is_ours(((GatherPath *) path)->subpath);
+			return is_ours(root, ((GatherPath *) path)->subpath);
 		case T_GatherMergePath:
-			return is_ours(((GatherMergePath *) path)->subpath);
+			return is_ours(root, ((GatherMergePath *) path)->subpath);
 		case T_NestPath:
 		case T_MergePath:
 		case T_HashPath:
-			return is_ours(((JoinPath *) path)->outerjoinpath) ||
-				is_ours(((JoinPath *) path)->innerjoinpath);
+			return is_ours(root, ((JoinPath *) path)->outerjoinpath) ||
+				is_ours(root, ((JoinPath *) path)->innerjoinpath);
 		case T_AppendPath:
 		case T_MergeAppendPath:
 			{
@@ -136,11 +148,13 @@ is_ours(Path *path)
 
 				foreach(lc, paths)
 				{
-					if (is_ours(lfirst(lc)))
+					if (is_ours(root, lfirst(lc)))
 						return true;
 				}
 				return false;
 			}
+		case T_Path:
+			return is_with_of_ours(root, path);
 		default:
 			return false;
 	}
@@ -625,7 +639,7 @@ gpucol_path_window_add(PlannerInfo *root, RelOptInfo *input_rel, RelOptInfo *out
 	List	   *saved = NIL;
 
 	if (gpucol_planner_disabled() != NULL || root->rowMarks != NIL || w.child == NULL ||
-		w.child->param_info != NULL || output_rel->pathlist == NIL || !is_ours(w.child))
+		w.child->param_info != NULL || output_rel->pathlist == NIL || !is_ours(root, w.child))
 		return;
 	w.relid = find_table(root);
 	if (!gpucol_enable_window)

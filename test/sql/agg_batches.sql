@@ -31,8 +31,9 @@ SELECT delivered('SELECT count(*), sum(a) FROM (SELECT k, t, sum(m) AS a, count(
 SELECT delivered('SELECT count(*), sum(a) FROM (SELECT k, t, sum(m) AS a FROM g GROUP BY k, t HAVING sum(m) > (SELECT avg(m) * 3 FROM g WHERE k = 3)) q');
 -- or is computed of them
 SELECT delivered('SELECT count(*), sum(a) FROM (SELECT k, sum(m) AS a FROM g GROUP BY k HAVING sum(m) / count(*) > 100) q');
--- but not where it is no number, or groups are computed
+-- but not where it is no number
 SELECT delivered('SELECT count(*), sum(a) FROM (SELECT k, sum(m) AS a FROM g GROUP BY k HAVING max(k::text) > ''1'') q');
+-- groups of which columns are computed
 SELECT delivered('SELECT count(*), sum(a) FROM (SELECT k, sum(m) / count(*) AS a FROM g GROUP BY k) q');
 -- joined, the derived table being looked up in or flowing
 SELECT delivered('SELECT q.t, sum(q.a), count(*) FROM (SELECT t, k, sum(m) AS a FROM g GROUP BY t, k) q JOIN (SELECT k, max(d) AS d FROM g GROUP BY k) z ON q.k = z.k GROUP BY q.t');

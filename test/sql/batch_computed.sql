@@ -92,24 +92,7 @@ RESET work_mem;
 SELECT x, bad FROM exprs, differ(format('SELECT id, rank() OVER (ORDER BY %s) FROM e', x), 'GpucolWindow') bad WHERE x !~ 'label' AND bad IS NOT NULL;
 SELECT x, bad FROM exprs, differ(format('WITH c AS MATERIALIZED (SELECT id, %s AS x FROM g WHERE w < 0) SELECT count(*), count(a.x) FROM c a JOIN c b USING (id)', x), 'GpucolScan') bad WHERE x !~ 'label' AND bad IS NOT NULL;
 
--- groups and windows whose rows are computed with further, behind conditions and before
-SELECT differ('SELECT k, x, rank() OVER (ORDER BY x DESC, k) FROM (SELECT k, s * 1.1 + n AS x FROM (SELECT k, w, sum(m) AS s, count(*) AS n FROM g GROUP BY k, w) i OFFSET 0) q', 'GpucolWindow');
-SELECT differ('SELECT k, x, rank() OVER (ORDER BY x DESC, k) FROM (SELECT k, n / (s - 3) AS x FROM (SELECT k, sum(v) AS s, count(*) AS n FROM g GROUP BY k) i WHERE s <> 3 OFFSET 0) q', 'GpucolWindow');
-SELECT differ('SELECT o, sum(x), max(y) FROM (SELECT id % 10 AS o, x, upper(t) AS y FROM (SELECT id, t, x * 2 AS x FROM (SELECT id, t, sum(v) OVER (PARTITION BY k ORDER BY id) AS x FROM g) i WHERE x > 5 OFFSET 0) q WHERE x > 16 OFFSET 0) z GROUP BY o');
-SELECT differ('WITH c AS MATERIALIZED (SELECT k, m, v, t FROM g WHERE w > 300) SELECT a.x, count(*), sum(b.y) FROM (SELECT k % 20 AS x, m + 1 AS y FROM c WHERE v > 3 OFFSET 0) a JOIN (SELECT k AS x, m * v AS y FROM c WHERE t > ''Name 2'' OFFSET 0) b USING (x) GROUP BY a.x');
-SELECT differ('SELECT id, rank() OVER (ORDER BY x * 2 - 1, id), count(*) OVER (PARTITION BY o || ''x'') FROM (SELECT id, v AS x, t AS o FROM g UNION ALL SELECT k, kind, label FROM dim UNION ALL SELECT k, count(*), max(t) FROM g GROUP BY k) u', 'GpucolWindow');
--- members of which some have tuples
-SELECT differ('SELECT id, rank() OVER (ORDER BY x * 2 - 1, id), o FROM (SELECT id, v AS x, t AS o FROM g UNION ALL SELECT i, i, ''i'' FROM generate_series(1, 30) i UNION ALL SELECT id, (SELECT max(kind) FROM dim WHERE dim.k = g.k), c FROM g WHERE k < 30) u', 'GpucolWindow');
-
--- parameters, of a statement that is prepared and of rows around
-PREPARE p(int, text) AS SELECT id, rank() OVER (PARTITION BY v + $1 ORDER BY t || $2, id) AS r FROM g ORDER BY r DESC, id LIMIT 3;
-EXECUTE p(1, 'a');
-EXECUTE p(2147483647, 'a');
-EXECUTE p(NULL, NULL);
-SELECT differ('SELECT o.k, l.s FROM dim o, LATERAL (SELECT sum(r) AS s FROM (SELECT rank() OVER (ORDER BY m * o.kind, t || o.label, id) AS r FROM g WHERE g.k = o.k) q) l');
-SELECT differ('SELECT o.k, (WITH c AS MATERIALIZED (SELECT id, m * o.k AS x, t || o.label AS y FROM g WHERE v = o.kind) SELECT count(*) || max(a.x)::text || max(b.y) FROM c a JOIN c b USING (id)) FROM dim o WHERE k < 20');
-
--- errors: that of the first row which has one, whatever is computed of it first; and none where PostgreSQL has none
+-- what a query raises, or how many rows it has, as pushdown is forbidden and required
 CREATE FUNCTION fails(query text) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE mode text; said text; first text;
 BEGIN
@@ -124,6 +107,43 @@ BEGIN
 	PERFORM set_config('gpucol.pushdown', 'allow', true);
 	RETURN CASE WHEN first = said THEN said ELSE first || ' but ' || said END;
 END $$;
+-- groups and windows whose rows are computed with further, behind conditions and before
+SELECT differ('SELECT k, x, rank() OVER (ORDER BY x DESC, k) FROM (SELECT k, s * 1.1 + n AS x FROM (SELECT k, w, sum(m) AS s, count(*) AS n FROM g GROUP BY k, w) i OFFSET 0) q', 'GpucolWindow');
+SELECT differ('SELECT k, x, rank() OVER (ORDER BY x DESC, k) FROM (SELECT k, n / (s - 3) AS x FROM (SELECT k, sum(v) AS s, count(*) AS n FROM g GROUP BY k) i WHERE s <> 3 OFFSET 0) q', 'GpucolWindow');
+SELECT differ('SELECT o, sum(x), max(y) FROM (SELECT id % 10 AS o, x, upper(t) AS y FROM (SELECT id, t, x * 2 AS x FROM (SELECT id, t, sum(v) OVER (PARTITION BY k ORDER BY id) AS x FROM g) i WHERE x > 5 OFFSET 0) q WHERE x > 16 OFFSET 0) z GROUP BY o');
+SELECT differ('WITH c AS MATERIALIZED (SELECT k, m, v, t FROM g WHERE w > 300) SELECT a.x, count(*), sum(b.y) FROM (SELECT k % 20 AS x, m + 1 AS y FROM c WHERE v > 3 OFFSET 0) a JOIN (SELECT k AS x, m * v AS y FROM c WHERE t > ''Name 2'' OFFSET 0) b USING (x) GROUP BY a.x');
+SELECT differ('SELECT id, rank() OVER (ORDER BY x * 2 - 1, id), count(*) OVER (PARTITION BY o || ''x'') FROM (SELECT id, v AS x, t AS o FROM g UNION ALL SELECT k, kind, label FROM dim UNION ALL SELECT k, count(*), max(t) FROM g GROUP BY k) u', 'GpucolWindow');
+-- target lists of aggregations, behind HAVING, too
+SELECT shown('WITH c AS MATERIALIZED (SELECT w, k, sum(m) * 2 AS s, sum(v) / count(*) AS a, max(t) || k AS t FROM g GROUP BY w, k HAVING count(*) > 0) SELECT count(*), sum(x.s), max(y.a), min(y.t) FROM c x JOIN c y USING (w, k)');
+SELECT differ('WITH c AS MATERIALIZED (SELECT w, k, sum(m) * 2 AS s, sum(v) / nullif(count(v), 0) AS a, max(t) || k AS t, avg(n) + 1 AS n, max(f) - min(f) AS f, max(d) - 3 AS d, 7 AS c FROM g GROUP BY w, k) SELECT x.k, count(*), sum(x.s), max(y.a), min(y.t), max(x.n::text), sum(y.f), max(x.d), sum(x.c) FROM c x JOIN c y USING (w, k) GROUP BY x.k', 'GpucolAgg');
+SELECT differ('WITH c AS MATERIALIZED (SELECT k, sum(v) / (count(v) - 24) AS a FROM g WHERE w < 3000 GROUP BY k) SELECT count(x), max(y.a) FROM c x JOIN c y USING (k)');
+SELECT differ('WITH c AS MATERIALIZED (SELECT k, sum(v) * 2 AS a FROM g GROUP BY k HAVING sum(v) > 80) SELECT count(x), max(y.a) FROM c x JOIN c y USING (k)');
+SELECT differ('WITH c AS MATERIALIZED (SELECT sum(v) * 2 AS a, count(*) + 1 AS n FROM e) SELECT x.a, y.n FROM c x JOIN c y USING (n)');
+SELECT differ('SELECT k, s, rank() OVER (ORDER BY s) FROM (SELECT k % 50 AS k, sum(m) * count(*) AS s FROM g GROUP BY k % 50, v UNION ALL SELECT kind, sum(q) + 1 FROM dim GROUP BY kind) u', 'GpucolWindow');
+-- windows and aggregations over WITH queries, in derived tables, unions and WITH queries
+\set c 'WITH c AS MATERIALIZED (SELECT id, k, v, w, m, t FROM g WHERE w < 2000) '
+SELECT shown(:'c' || 'SELECT id, rank() OVER (PARTITION BY v + 1 ORDER BY m * v DESC, id) FROM c');
+SELECT shown(:'c' || 'SELECT k % 10, count(*), sum(m * 2) FROM c GROUP BY k % 10');
+SELECT differ(:'c' || 'SELECT id, rank() OVER (PARTITION BY v + 1 ORDER BY m * v DESC, id), sum(m * 2) OVER (PARTITION BY t || ''x'' ORDER BY id) FROM c WHERE k > 3', 'GpucolWindow');
+SELECT differ(:'c' || 'SELECT k % 10, upper(t), count(*), sum(m * 2), max(v + w) FROM c GROUP BY 1, 2', 'GpucolAgg');
+SELECT differ(:'c' || 'SELECT o, count(*), sum(x) FROM (SELECT k % 10 AS o, m * 2 AS x FROM c UNION ALL SELECT v + 3, w FROM c WHERE t > ''Name 2'') u GROUP BY o', 'GpucolAgg');
+SELECT differ(:'c' || ', d AS MATERIALIZED (SELECT k, v % 3 AS o, sum(m * v) AS s FROM c GROUP BY k, v % 3) SELECT o + 1, count(*), sum(s + 1), (SELECT max(s) FROM d) FROM d GROUP BY o + 1', 'GpucolAgg');
+SELECT differ(:'c' || ', d AS MATERIALIZED (SELECT id, k, row_number() OVER (PARTITION BY k % 7 ORDER BY m * 2, id) AS r FROM c) SELECT r % 5, count(*), max(x.k) FROM (SELECT * FROM d WHERE r < 90 OFFSET 0) x GROUP BY r % 5', 'GpucolAgg');
+SELECT differ(:'c' || 'SELECT o.k, (SELECT sum(r) FROM (SELECT rank() OVER (ORDER BY m * o.kind, id) AS r FROM c WHERE c.v = o.kind) q) FROM dim o WHERE k < 20');
+SELECT differ(:'c' || 'SELECT i, (SELECT sum(x) FROM (SELECT v + i AS y, sum(m) AS x FROM c GROUP BY v + i) q WHERE y > 3) FROM generate_series(1, 3) i');
+SELECT fails(:'c' || 'SELECT w / (v - 3), count(*) FROM c GROUP BY 1'), fails(:'c' || 'SELECT id, rank() OVER (ORDER BY w / v) FROM c'), fails(:'c' || 'SELECT id, rank() OVER (ORDER BY w / v) FROM c WHERE v <> 0');
+-- members of which some have tuples
+SELECT differ('SELECT id, rank() OVER (ORDER BY x * 2 - 1, id), o FROM (SELECT id, v AS x, t AS o FROM g UNION ALL SELECT i, i, ''i'' FROM generate_series(1, 30) i UNION ALL SELECT id, (SELECT max(kind) FROM dim WHERE dim.k = g.k), c FROM g WHERE k < 30) u', 'GpucolWindow');
+
+-- parameters, of a statement that is prepared and of rows around
+PREPARE p(int, text) AS SELECT id, rank() OVER (PARTITION BY v + $1 ORDER BY t || $2, id) AS r FROM g ORDER BY r DESC, id LIMIT 3;
+EXECUTE p(1, 'a');
+EXECUTE p(2147483647, 'a');
+EXECUTE p(NULL, NULL);
+SELECT differ('SELECT o.k, l.s FROM dim o, LATERAL (SELECT sum(r) AS s FROM (SELECT rank() OVER (ORDER BY m * o.kind, t || o.label, id) AS r FROM g WHERE g.k = o.k) q) l');
+SELECT differ('SELECT o.k, (WITH c AS MATERIALIZED (SELECT id, m * o.k AS x, t || o.label AS y FROM g WHERE v = o.kind) SELECT count(*) || max(a.x)::text || max(b.y) FROM c a JOIN c b USING (id)) FROM dim o WHERE k < 20');
+
+-- errors: that of the first row which has one, whatever is computed of it first; and none where PostgreSQL has none
 SELECT x, fails(format('SELECT id, rank() OVER (ORDER BY %s) FROM g', x)), fails(format('WITH c AS MATERIALIZED (SELECT id, %s AS x FROM g) SELECT a.id, b.x FROM c a JOIN c b USING (id)', x)),
 	fails(format('SELECT id, rank() OVER (ORDER BY x) FROM (SELECT id, %s AS x FROM (SELECT *, lag(v) OVER (ORDER BY id) AS o FROM g) i OFFSET 0) q', x))
 FROM unnest(ARRAY['w / (id - 4700)', 'w / v', 'l + 1', 'l * 2', '-l', 'v * 32767::smallint', '(w * 300000)', 'm / (m - 30)', 'm::numeric(3,2)', 'f / (r - 3)', 'exp(f * 1000)', 'sqrt(f)', 'ln(p)', 'd + 2147483647',
