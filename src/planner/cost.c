@@ -23,6 +23,7 @@
 #include "miscadmin.h"
 #include "nodes/extensible.h"
 #include "nodes/nodeFuncs.h"
+#include "optimizer/clauses.h"
 #include "optimizer/cost.h"
 #include "optimizer/optimizer.h"
 #include "parser/parsetree.h"
@@ -311,26 +312,20 @@ gpucol_cost_flow(RelOptInfo *rel, int ncolumns, List *conditions)
 		engine_share(rel) * engine_cost(rel, ncolumns, conditions);
 }
 
-/* Does a node of this name deliver batches (exec/batches.c); also of rows that it hands on as they are? */
+/* Does a node of this name deliver batches (exec/batches.c); also of rows that engines have tested alone? */
 static bool
-names_batches(const char *name, bool plain)
+names_batches(const char *name, bool tested)
 {
 	return strcmp(name, "GpucolAgg") == 0 || strcmp(name, "GpucolWindow") == 0 ||
-		(plain && (strcmp(name, "GpucolScan") == 0 || strcmp(name, "GpucolJoin") == 0));
+		(tested && (strcmp(name, "GpucolScan") == 0 || strcmp(name, "GpucolJoin") == 0));
 }
 
-/* Does a plan hand on columns as they are, and test nothing? */
+/* Does a plan test nothing itself, and compute columns only that batches can have (exec/batch_compute.c)? */
 static bool
-is_plain(const Plan *plan)
+is_tested(const Plan *plan)
 {
-	ListCell   *lc;
-
-	foreach(lc, plan->targetlist)
-	{
-		if (!IsA(lfirst_node(TargetEntry, lc)->expr, Var))
-			return false;
-	}
-	return plan->qual == NIL;
+	return plan->qual == NIL && !contain_subplans((Node *) plan->targetlist) &&
+		!contain_volatile_functions((Node *) plan->targetlist);
 }
 
 /* Do the rows of the plan of a WITH query come in batches? */
@@ -345,7 +340,7 @@ plan_has_batches(const Plan *plan)
 	if (IsA(plan, SubqueryScan))
 		return plan_has_batches(((const SubqueryScan *) plan)->subplan);
 	if (IsA(plan, CustomScan))
-		return names_batches(((const CustomScan *) plan)->methods->CustomName, is_plain(plan));
+		return names_batches(((const CustomScan *) plan)->methods->CustomName, is_tested(plan));
 	if (!IsA(plan, Append))
 		return false;
 	foreach(lc, ((const Append *) plan)->appendplans)
@@ -356,26 +351,26 @@ plan_has_batches(const Plan *plan)
 	return true;
 }
 
-/* Do the rows of a path come in batches, without tuples? */
+/* Do the rows of a path come in batches, without tuples?  The members of a UNION ALL are taken to test nothing. */
 static bool
-has_batches(PlannerInfo *root, const Path *path)
+has_batches(PlannerInfo *root, const Path *path, bool member)
 {
 	ListCell   *lc;
 
 	check_stack_depth();
 	if (IsA(path, SubqueryScanPath))
-		return has_batches(path->parent->subroot, ((const SubqueryScanPath *) path)->subpath);
+		return has_batches(path->parent->subroot, ((const SubqueryScanPath *) path)->subpath, member);
 	if (IsA(path, ProjectionPath))
-		return has_batches(root, ((const ProjectionPath *) path)->subpath);
+		return has_batches(root, ((const ProjectionPath *) path)->subpath, member);
 	if (IsA(path, CustomPath))
-		return names_batches(((const CustomPath *) path)->methods->CustomName, false);
+		return names_batches(((const CustomPath *) path)->methods->CustomName, member);
 	if (path->pathtype == T_CteScan)
 		return plan_has_batches(gpucol_join_with_plan(root, planner_rt_fetch(path->parent->relid, root)));
 	if (!IsA(path, AppendPath))
 		return false;
 	foreach(lc, ((const AppendPath *) path)->subpaths)
 	{
-		if (!has_batches(root, lfirst(lc)))
+		if (!has_batches(root, lfirst(lc), true))
 			return false;
 	}
 	return true;
@@ -390,7 +385,7 @@ gpucol_cost_rows_of(PlannerInfo *root, const Path *path)
 	int			ncolumns = list_length(path->pathtarget->exprs);
 	Cost		cost = path->total_cost;
 
-	if (!has_batches(root, path))
+	if (!has_batches(root, path, false))
 		return cost + path->rows * cpu_operator_cost * (TAKE_OPERATORS + ncolumns);
 	/* those of a WITH query are neither put into a tuplestore nor taken from there (cost_ctescan) */
 	if (path->pathtype == T_CteScan)

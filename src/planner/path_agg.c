@@ -720,6 +720,12 @@ open_grouping(GpucolGrouping *g, PlannerInfo *root, RelOptInfo *rel)
 		g->parts = gpucol_parts_collect(root, rel, &g->desc, &reason);
 		if (g->parts == NIL)
 			return open_rows(g, reason);
+		if (rel->rtekind == RTE_SUBQUERY && !gpucol_join_has_needed(rel, g->desc))
+		{
+			g->parts = NIL;
+			g->desc = NULL;
+			return open_rows(g, "a column that a part of the UNION ALL computes");
+		}
 		if (list_length(g->parts) > MAX_PARTS)
 			return gpucol_grouping_decline(g, "too many partitions");
 	}

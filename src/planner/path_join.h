@@ -54,6 +54,9 @@ extern bool gpucol_join_has_subplan(const GpucolPipe *pipe);
  */
 extern Path *gpucol_join_rows_path(const RelOptInfo *rel);
 
+/* ... have all parts, which `desc` describes as one, the columns that the query needs of the whole? */
+extern bool gpucol_join_has_needed(RelOptInfo *rel, TupleDesc desc);
+
 /* A gpucol table that the rows of a base relation are made of, or InvalidOid. */
 extern Oid	gpucol_join_packed_table(PlannerInfo *root, const RelOptInfo *rel);
 

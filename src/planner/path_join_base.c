@@ -63,9 +63,8 @@ decline_base(PlannerInfo *root, RelOptInfo *rel)
 	return NULL;
 }
 
-/* Have all parts the columns that the query needs of the whole? */
-static bool
-has_needed(RelOptInfo *rel, TupleDesc desc)
+bool
+gpucol_join_has_needed(RelOptInfo *rel, TupleDesc desc)
 {
 	Bitmapset  *attnos = NULL;
 	int			member = -1;
@@ -96,7 +95,7 @@ add_parts(PlannerInfo *root, RelOptInfo *rel, GpucolPipe *pipe, List **parts, Tu
 		return reason != NULL ? reason : "no partition is left";
 	if (list_length(*parts) > MAX_PARTS)
 		return "too many partitions";
-	if (!has_needed(rel, *desc))
+	if (!gpucol_join_has_needed(rel, *desc))
 		return "a column that a part of the UNION ALL computes";
 	foreach(lc, *parts)
 	{

@@ -135,6 +135,12 @@ SELECT fails(:'c' || 'SELECT w / (v - 3), count(*) FROM c GROUP BY 1'), fails(:'
 -- members of which some have tuples
 SELECT differ('SELECT id, rank() OVER (ORDER BY x * 2 - 1, id), o FROM (SELECT id, v AS x, t AS o FROM g UNION ALL SELECT i, i, ''i'' FROM generate_series(1, 30) i UNION ALL SELECT id, (SELECT max(kind) FROM dim WHERE dim.k = g.k), c FROM g WHERE k < 30) u', 'GpucolWindow');
 
+-- aggregates over a union that are not those of its members
+SELECT shown('SELECT b, sum(x), count(DISTINCT y) FROM (SELECT k % 10 AS b, r * 2 AS x, upper(t) AS y FROM g UNION ALL SELECT kind, q::real, label FROM dim) u GROUP BY b');
+SELECT differ('SELECT b, sum(x), count(DISTINCT y), max(z), string_agg(y, '','' ORDER BY z, y), percentile_disc(0.5) WITHIN GROUP (ORDER BY z) FROM (SELECT k % 10 AS b, r * 2 AS x, upper(t) AS y, m * v AS z FROM g WHERE w < 1500 UNION ALL SELECT kind, q::real, label, q + 1 FROM dim) u GROUP BY b', 'GpucolAgg');
+SELECT differ('SELECT DISTINCT b, y FROM (SELECT k % 10 AS b, upper(t) AS y FROM g UNION ALL SELECT kind, label || ''!'' FROM dim) u', 'GpucolAgg');
+SELECT fails('SELECT b, sum(x) FROM (SELECT k % 10 AS b, (w / v)::real AS x FROM g UNION ALL SELECT kind, q::real FROM dim) u GROUP BY b');
+
 -- parameters, of a statement that is prepared and of rows around
 PREPARE p(int, text) AS SELECT id, rank() OVER (PARTITION BY v + $1 ORDER BY t || $2, id) AS r FROM g ORDER BY r DESC, id LIMIT 3;
 EXECUTE p(1, 'a');
