@@ -9,7 +9,8 @@
  *
  * Where a row raises an error, or the engine cannot have its value, the engine's answer for the vector is void:
  * PostgreSQL evaluates all columns of these rows, one row after the other, so that an error is its own, and that of
- * the first row which has one.  After a few such vectors the engine is not asked again.
+ * the first row which has one.  After a few such vectors the engine is not asked again, and for few rows it is not
+ * begun: a node may be scanned again for each row of another.  What does not depend on that row stays prepared.
  *
  *-------------------------------------------------------------------------
  */
@@ -35,6 +36,9 @@
 
 /* In expressions here, the columns of a batch. */
 #define COLUMNS_VARNO		1
+
+/* For fewer rows the engine is not begun. */
+#define LEAST_ROWS			128
 
 /* Vectors for which the engine may have had no answer. */
 #define MOST_FAILURES		8
@@ -75,6 +79,7 @@ struct GpucolBatchCompute
 	int			ncolumns;
 	Column	   *columns;
 	int			ncomputed;		/* of them */
+	bool		varies;			/* with parameters that may change from scan to scan */
 	GpucolBatch from;			/* the rows that were taken; */
 	uint32		first;			/* those from here on have not been shown */
 	MemoryContext taken;		/* of copies */
@@ -86,7 +91,8 @@ struct GpucolBatchCompute
 	TupleTableSlot *slot;
 	Datum	  **values;			/* of a vector, by column of the batch; NULL: PostgreSQL does not read it */
 	bool	  **isnull;
-	GpucolProgram *program;		/* NULL: the engine computes nothing */
+	bool		lowered;		/* for the engine, */
+	GpucolProgram *program;		/* or NULL: it computes nothing */
 	GpucolLower *lower;
 	GpucolHost	host;
 	Source		source;
@@ -136,6 +142,17 @@ gpucol_batch_compute_possible(List *tlist, const AttrNumber *attnums, int n)
 		return false;
 	(void) replace_columns(exprs, &places);
 	return places.fits;
+}
+
+/* Does an expression read what a node around the scanned one computes? */
+static bool
+reads_param(Node *node, void *context)
+{
+	if (node == NULL)
+		return false;
+	if (IsA(node, Param))
+		return ((Param *) node)->paramkind == PARAM_EXEC;
+	return expression_tree_walker(node, reads_param, context);
 }
 
 static void
@@ -188,6 +205,7 @@ gpucol_batch_compute_create(PlanState *node, List *tlist, const AttrNumber *attn
 	compute->node = node;
 	compute->tlist = tlist;
 	compute->desc = describe_columns(attnums, n, desc);
+	compute->varies = reads_param((Node *) tlist, NULL);
 	compute->ncolumns = list_length(tlist);
 	compute->columns = palloc0(Max(compute->ncolumns, 1) * sizeof(Column));
 	foreach(lc, tlist)
@@ -208,7 +226,10 @@ void
 gpucol_batch_compute_reset(GpucolBatchCompute *compute)
 {
 	compute->from.nrows = compute->first = 0;
-	compute->ready = false;
+	if (!compute->varies)
+		return;
+	compute->ready = compute->lowered = false;
+	compute->program = NULL;
 	MemoryContextReset(compute->prepared);
 }
 
@@ -328,13 +349,13 @@ prepare_engine(GpucolBatchCompute *compute)
 	Source	   *source = &compute->source;
 	MemoryContextCallback *callback = palloc0(sizeof(MemoryContextCallback));
 
-	callback->func = end_run;
-	callback->arg = compute;
-	MemoryContextRegisterResetCallback(compute->prepared, callback);
-	compute->program = NULL;
+	compute->lowered = true;
 	compute->failures = 0;
 	if (!make_program(compute))
 		return;
+	callback->func = end_run;
+	callback->arg = compute;
+	MemoryContextRegisterResetCallback(compute->prepared, callback);
 	*source = (Source) {.base.ops = &source_ops,.base.ncolumns = compute->program->ncolumns,
 	.base.max_window_rows = GPUCOL_PAGE_ROWS,.batch = &compute->from};
 	gpucol_row_batch_init(&source->rows, compute->desc,
@@ -366,6 +387,13 @@ ask_engine(GpucolBatchCompute *compute, uint32 n, GpucolResult *result)
 {
 	GpucolStatus status;
 
+	if (!compute->lowered && n >= LEAST_ROWS)
+	{
+		MemoryContext old = MemoryContextSwitchTo(compute->prepared);
+
+		prepare_engine(compute);
+		MemoryContextSwitchTo(old);
+	}
 	if (compute->program == NULL || compute->failures == MOST_FAILURES)
 		return false;
 	compute->source.first = compute->first;
@@ -512,8 +540,10 @@ prepare(GpucolBatchCompute *compute)
 	compute->values = palloc0(Max(n, 1) * sizeof(Datum *));
 	compute->isnull = palloc0(Max(n, 1) * sizeof(bool *));
 	for (int i = 0; i < compute->ncolumns; i++)
+	{
 		compute->columns[i].memo = NULL;
-	prepare_engine(compute);
+		compute->columns[i].number = -1;
+	}
 	MemoryContextSwitchTo(old);
 }
 
