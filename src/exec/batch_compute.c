@@ -32,6 +32,7 @@
 #include "exec/memo.h"
 #include "lower/harmless.h"
 #include "lower/host_test.h"
+#include "lower/pipe.h"
 #include "service/memory.h"
 
 /* In expressions here, the columns of a batch. */
@@ -94,6 +95,7 @@ struct GpucolBatchCompute
 	bool		lowered;		/* for the engine, */
 	GpucolProgram *program;		/* or NULL: it computes nothing */
 	GpucolLower *lower;
+	GpucolPipeDecimal *decimals;	/* as which it was lowered, by column of the batch */
 	GpucolHost	host;
 	Source		source;
 	GpucolRun  *run;
@@ -324,6 +326,44 @@ lower_column(GpucolLower *l, Column *column)
 	column->output.scale = value.scale;
 }
 
+/* Is a column of the batch at hand of decimals, though its type does not say so? */
+static bool
+is_open_decimal(const GpucolBatchCompute *compute, int c)
+{
+	const GpucolOutput *output = &compute->from.outputs[c];
+
+	return output->cls == GPUCOL_CLASS_D && output->map.type_oid == NUMERICOID &&
+		output->map.kind != GPUCOL_KIND_DECIMAL && output->scale <= GPUCOL_INT128_DIGITS;
+}
+
+/* Note as what the columns of the first batch are lowered. */
+static void
+find_decimals(GpucolBatchCompute *compute)
+{
+	compute->decimals = palloc0(Max(compute->desc->natts, 1) * sizeof(GpucolPipeDecimal));
+	for (int c = 0; c < compute->desc->natts; c++)
+	{
+		GpucolPipeDecimal *decimal = &compute->decimals[c];
+
+		decimal->is = is_open_decimal(compute, c);
+		decimal->scale = decimal->is ? compute->from.outputs[c].scale : 0;
+		decimal->digits = GPUCOL_INT128_DIGITS;
+	}
+}
+
+/* Are those of the batch at hand the same? */
+static bool
+fits_decimals(const GpucolBatchCompute *compute)
+{
+	for (int c = 0; c < compute->desc->natts; c++)
+	{
+		if (compute->decimals[c].is &&
+			!(is_open_decimal(compute, c) && compute->from.outputs[c].scale == compute->decimals[c].scale))
+			return false;
+	}
+	return true;
+}
+
 /* Make the program of what the engine can compute; false if that is nothing. */
 static bool
 make_program(GpucolBatchCompute *compute)
@@ -332,6 +372,8 @@ make_program(GpucolBatchCompute *compute)
 
 	/* an engine's answer can be done without */
 	l->aggregating = l->parts = true;
+	find_decimals(compute);
+	l->decimals = compute->decimals;
 	gpucol_lower_end_filter(l);
 	for (int i = 0; i < compute->ncolumns; i++)
 		lower_column(l, &compute->columns[i]);
@@ -394,7 +436,7 @@ ask_engine(GpucolBatchCompute *compute, uint32 n, GpucolResult *result)
 		prepare_engine(compute);
 		MemoryContextSwitchTo(old);
 	}
-	if (compute->program == NULL || compute->failures == MOST_FAILURES)
+	if (compute->program == NULL || compute->failures == MOST_FAILURES || !fits_decimals(compute))
 		return false;
 	compute->source.first = compute->first;
 	compute->source.nrows = n;

@@ -78,6 +78,15 @@ gpucol_lower_decline(GpucolLower *l, const char *fmt,...)
 		} \
 	} while (0)
 
+/* What a numeric column without a precision is known to be; NULL: nothing. */
+const GpucolPipeDecimal *
+gpucol_lower_decimal_column(const GpucolLower *l, AttrNumber attnum)
+{
+	const GpucolPipeDecimal *decimals = l->pipe != NULL ? l->pipe->decimals : l->decimals;
+
+	return decimals != NULL && decimals[attnum - 1].is ? &decimals[attnum - 1] : NULL;
+}
+
 /*
  * The program's slot of a table column, which is added if need be.  Those of payload
  * begin behind all columns that the source may have, until the program is finished.
@@ -86,9 +95,9 @@ int
 gpucol_lower_column(GpucolLower *l, AttrNumber attnum)
 {
 	Form_pg_attribute att = TupleDescAttr(l->desc, attnum - 1);
+	const GpucolPipeDecimal *decimal;
 	GpucolProgramColumn *column;
 	GpucolTypeMap *map;
-
 	int			slot;
 
 	for (int i = 0; i < l->ncolumns; i++)
@@ -105,11 +114,12 @@ gpucol_lower_column(GpucolLower *l, AttrNumber attnum)
 	column = &l->columns[slot];
 	map = &l->maps[slot];
 	gpucol_typemap_init(map, att->atttypid, att->atttypmod, att->attcollation);
-	if (l->pipe != NULL && l->pipe->decimals[attnum - 1].is)
+	decimal = gpucol_lower_decimal_column(l, attnum);
+	if (decimal != NULL)
 	{
 		map->kind = GPUCOL_KIND_DECIMAL;
-		map->scale = l->pipe->decimals[attnum - 1].scale;
-		map->digits = l->pipe->decimals[attnum - 1].digits;
+		map->scale = decimal->scale;
+		map->digits = decimal->digits;
 	}
 	memset(column, 0, sizeof(*column));
 	column->attnum = attnum;

@@ -42,7 +42,7 @@ find_column(GpucolLower *l, Expr *expr)
 	if (attnum <= 0)
 		return 0;
 	att = TupleDescAttr(l->desc, attnum - 1);
-	if (att->attisdropped || (l->pipe != NULL && l->pipe->decimals[attnum - 1].is))
+	if (att->attisdropped || gpucol_lower_decimal_column(l, attnum) != NULL)
 		return 0;
 	gpucol_typemap_init(&map, att->atttypid, att->atttypmod, att->attcollation);
 	return map.kind == GPUCOL_KIND_BYTES ? attnum : 0;

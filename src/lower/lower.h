@@ -146,6 +146,7 @@ struct GpucolLower
 
 	/* joins (lower/pipe.h): columns behind those of the source are payload */
 	const struct GpucolPipe *pipe;	/* or NULL: one table */
+	const struct GpucolPipeDecimal *decimals;	/* then: what its numerics without a precision are; NULL: not known */
 	int			npayloads;		/* of columns[], from `nsource` on */
 	int			nsource;
 	GpucolProbe *probes;
@@ -208,6 +209,7 @@ extern GpucolPayload *gpucol_lower_payloads(const GpucolLower *l);
 /* lower/build.c: pieces of the program */
 extern bool gpucol_lower_decline(GpucolLower *l, const char *fmt,...) pg_attribute_printf(2, 3);
 extern int	gpucol_lower_column(GpucolLower *l, AttrNumber attnum);
+extern const struct GpucolPipeDecimal *gpucol_lower_decimal_column(const GpucolLower *l, AttrNumber attnum);
 extern uint16 gpucol_lower_emit(GpucolLower *l, GpucolOpcode op, uint16 a,
 								uint16 b, uint16 c, int32 aux);
 extern uint16 gpucol_lower_add_const(GpucolLower *l, const GpucolConst *c);
