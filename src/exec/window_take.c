@@ -65,6 +65,21 @@ find_used(Taken *taken)
 	bms_free(read);
 }
 
+/* Room for what a screen leaves of columns, where there may be one. */
+static void
+make_left(Taken *taken)
+{
+	if (taken->state->few.next == PG_UINT32_MAX)
+		return;
+	for (int c = 0; c < taken->ncolumns + taken->ncomputed; c++)
+	{
+		if (!taken->used[c] || taken->left[c] != NULL)
+			continue;
+		taken->left[c] = palloc(GPUCOL_WINDOW_TAKEN * sizeof(Datum));
+		taken->left_null[c] = palloc(GPUCOL_WINDOW_TAKEN * sizeof(bool));
+	}
+}
+
 static void
 init_taken(Taken *taken, GpucolWindowState *state)
 {
@@ -77,19 +92,13 @@ init_taken(Taken *taken, GpucolWindowState *state)
 	taken->used = palloc0(most * sizeof(bool));
 	taken->values = palloc0(most * sizeof(Datum *));
 	taken->isnull = palloc0(most * sizeof(bool *));
-	taken->left = palloc0((taken->ncolumns + 1) * sizeof(Datum *));
-	taken->left_null = palloc0((taken->ncolumns + 1) * sizeof(bool *));
+	taken->left = palloc0(most * sizeof(Datum *));
+	taken->left_null = palloc0(most * sizeof(bool *));
 	taken->slot = MakeSingleTupleTableSlot(ExecGetResultType(taken->child), &TTSOpsVirtual);
 	for (int i = 0; i < state->rows.ninputs; i++)
 		state->rows.inputs[i].computed = -1;
 	find_used(taken);
-	for (int c = 0; c < taken->ncolumns && state->few.next < PG_UINT32_MAX; c++)
-	{
-		if (!taken->used[c])
-			continue;
-		taken->left[c] = palloc(GPUCOL_WINDOW_TAKEN * sizeof(Datum));
-		taken->left_null[c] = palloc(GPUCOL_WINDOW_TAKEN * sizeof(bool));
-	}
+	make_left(taken);
 }
 
 /*
@@ -143,7 +152,7 @@ screen_rows(Taken *taken, TupleTableSlot *slot, uint32 n)
 	if (slot != NULL)
 		show_slot(taken, slot);
 	npassed = gpucol_window_screen_pass(few->screen, taken->values, taken->isnull, n, passed);
-	for (int c = 0; c < taken->ncolumns && npassed < n; c++)
+	for (int c = 0; c < taken->ncolumns + taken->ncomputed && npassed < n; c++)
 	{
 		if (!taken->used[c])
 			continue;
@@ -260,6 +269,7 @@ begin_computing(Taken *taken)
 		taken->used[state->rows.inputs[i].computed] = true;
 	}
 	find_used(taken);
+	make_left(taken);
 	gpucol_batch_init(&taken->computed, taken->ncolumns + taken->ncomputed);
 }
 

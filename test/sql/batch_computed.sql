@@ -29,7 +29,8 @@ DELETE FROM g WHERE id % 101 = 5;
 INSERT INTO g SELECT id + 40000, k, v, w, l, m, p, n, f, r, d, s, z, t, c, b, y, u, j, a FROM h WHERE id <= 300;
 CREATE TABLE e (LIKE h) USING gpucol;
 CREATE TABLE dim USING gpucol AS SELECT i AS k, i % 9 AS kind, 'kind ' || i % 9 AS label, (i * 1.5)::numeric(6,2) AS q FROM generate_series(0, 150) i;
-ANALYZE g, e, dim;
+CREATE TABLE long_g USING gpucol AS SELECT i AS id, i % 11 AS k, i % 7 AS v, i * 7919 % 100003 AS w, 'Name ' || i % 23 AS t FROM generate_series(1, 150000) i;
+ANALYZE g, e, dim, long_g;
 
 -- who computes which columns, as EXPLAIN ANALYZE says
 CREATE FUNCTION shown(query text) RETURNS SETOF text LANGUAGE plpgsql AS $$
@@ -82,6 +83,9 @@ SELECT x, bad FROM unnest(ARRAY['v + 1', 'w * w', 'l / 3', 'm * v', 'm / 3', 'n 
 WHERE bad IS NOT NULL;
 SELECT differ('SELECT k, sum(s * 2) OVER (ORDER BY k), lag(s + 1) OVER (ORDER BY k), max(upper(t)) OVER (ORDER BY k) FROM (SELECT k, sum(m) AS s, max(t) AS t FROM g GROUP BY k) q', 'GpucolWindow');
 SELECT differ('SELECT o.k, l.s FROM dim o, LATERAL (SELECT max(r) AS s FROM (SELECT sum(m * o.kind) OVER (ORDER BY id) AS r FROM g WHERE g.k = o.k) q) l');
+-- of which few rows of each partition are wanted
+SELECT bad FROM (VALUES ('row_number'), ('rank'), ('dense_rank')) f(f), differ(format('SELECT * FROM (SELECT id, %s() OVER p AS r, sum(v * 2) OVER p AS s, max(upper(t)) OVER p AS x, count(*) FILTER (WHERE v > 2) OVER p AS c '
+	'FROM long_g WINDOW p AS (PARTITION BY k ORDER BY w DESC, id)) q WHERE r <= 2', f), 'GpucolWindow') bad WHERE bad IS NOT NULL;
 SET work_mem = '64kB';
 SELECT differ('SELECT id, sum(m * v) OVER (PARTITION BY k ORDER BY id), max(t || c) OVER (PARTITION BY k ORDER BY id) FROM g', 'GpucolWindow');
 SET gpucol.memory_limit = '1MB';
