@@ -14,6 +14,7 @@
 #include "fmgr.h"
 #include "miscadmin.h"
 
+#include "columnar/burials.h"
 #include "columnar/bitmap.h"
 #include "columnar/merge_options.h"
 #include "columnar/plan_columns.h"
@@ -39,6 +40,7 @@ _PG_init(void)
 	gpucol_guc_init();
 	gpucol_bitmap_init();
 	gpucol_plan_columns_init();
+	gpucol_burials_init();
 	gpucol_planner_init();
 	gpucol_ranking_init();
 	gpucol_recursion_init();

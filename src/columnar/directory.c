@@ -3,7 +3,7 @@
  * directory.c
  *	  Reading and writing the directory rows in the table's TOAST relation.
  *
- * The rows are inserted with single heap_insert calls under
+ * The rows are inserted with single heap_insert calls (those of directory_batch.c aside) under
  * HEAP_INSERT_NO_LOGICAL, so that logical decoding does not take them for TOAST
  * chunks, and entered into the TOAST relation's indexes as TOAST chunks are.
  *
@@ -48,6 +48,7 @@
 #include "utils/relcache.h"
 #include "utils/snapmgr.h"
 
+#include "columnar/burials.h"
 #include "columnar/directory.h"
 #include "columnar/directory_index.h"
 #include "columnar/directory_value.h"
@@ -64,6 +65,7 @@ gpucol_directory_open(GpucolDirectory *dir, Relation table, LOCKMODE lockmode)
 
 	if (!OidIsValid(toast_oid))
 		return false;
+	gpucol_burials_write_for(table);
 	dir->table = table;
 	dir->lockmode = lockmode;
 	dir->context = CurrentMemoryContext;
@@ -158,34 +160,40 @@ gpucol_directory_number(Oid base, Oid id, int32 seq)
 	return ((uint64) (id - base) << SEQ_BITS) | (uint32) seq;
 }
 
+void
+gpucol_directory_enter(GpucolDirectory *dir, int number, GpucolRowKey key, ItemPointer tid, bool unique)
+{
+	Relation	index = dir->indexes[number];
+	Datum		values[2] = {ObjectIdGetDatum(key.id), Int32GetDatum(key.seq)};
+	bool		isnull[2] = {false, false};
+
+	/* mostly a scan has just looked for a row of this key */
+	if (number != dir->valid || dir->looked.id != key.id || dir->looked.seq != key.seq)
+		(void) gpucol_index_check(dir, index, key, key, NULL);
+	if (gpucol_index_enter(dir, index, &key, tid, 1) == 0)
+		index_insert(index, values, isnull, tid, dir->toast, unique ? UNIQUE_CHECK_YES : UNIQUE_CHECK_NO, false,
+					 NULL);
+}
+
 ItemPointerData
 gpucol_directory_insert(GpucolDirectory *dir, Oid id, int32 seq,
 						const void *data, Size size, CommandId cid, int options,
 						bool unique)
 {
-	Datum		values[2] = {ObjectIdGetDatum(id), Int32GetDatum(seq)};
-	bool		isnull[2] = {false, false};
 	GpucolRowKey key = {id, seq};
 	HeapTuple	tuple = gpucol_value_form(dir->toast, gpucol_directory_identity(dir), id, seq,
 										  data, size);
 	ItemPointerData tid;
 
 	heap_insert(dir->toast, tuple, cid, options | HEAP_INSERT_NO_LOGICAL, NULL);
+	tid = tuple->t_self;
+	heap_freetuple(tuple);
 	gpucol_directory_open_indexes(dir);
 	for (int i = 0; i < dir->nindexes; i++)
 	{
-		if (!dir->indexes[i]->rd_index->indisready)
-			continue;
-		/* mostly a scan has just looked for a row of this key */
-		if (i != dir->valid || dir->looked.id != id || dir->looked.seq != seq)
-			(void) gpucol_index_check(dir, dir->indexes[i], key, key, NULL);
-		if (gpucol_index_enter(dir, dir->indexes[i], key, &tuple->t_self))
-			continue;
-		index_insert(dir->indexes[i], values, isnull, &tuple->t_self, dir->toast,
-					 unique ? UNIQUE_CHECK_YES : UNIQUE_CHECK_NO, false, NULL);
+		if (dir->indexes[i]->rd_index->indisready)
+			gpucol_directory_enter(dir, i, key, &tid, unique);
 	}
-	tid = tuple->t_self;
-	heap_freetuple(tuple);
 	return tid;
 }
 

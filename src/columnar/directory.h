@@ -308,6 +308,18 @@ extern ItemPointerData gpucol_directory_insert(GpucolDirectory *dir, Oid id,
 											   Size size, CommandId cid,
 											   int options, bool unique);
 
+/* Enter a row that was inserted into one of the directory's open indexes. */
+extern void gpucol_directory_enter(GpucolDirectory *dir, int number, GpucolRowKey key, ItemPointer tid,
+								   bool unique);
+
+/*
+ * Insert n rows of small data of one size each, `data` one after another, keyed by numbers, mostly ascending ones, in
+ * the id range of `base`.  A second live row of a key is an error, or the caller knows that there is none.
+ * (directory_batch.c)
+ */
+extern void gpucol_directory_insert_many(GpucolDirectory *dir, Oid base, const uint64 *numbers, const void *data,
+										 Size size, uint32 n, CommandId cid);
+
 /*
  * Have rows that this transaction has inserted, entered into the indexes by now, belong to no
  * transaction: they stay whatever becomes of this one.

@@ -34,12 +34,14 @@
 #include "access/itup.h"
 #include "access/nbtree.h"
 #include "access/xact.h"
+#include "access/xloginsert.h"
 #include "executor/instrument.h"
 #include "miscadmin.h"
 #include "storage/bufmgr.h"
 
 #include "columnar/directory_index.h"
 #include "columnar/directory_value.h"
+#include "columnar/index_item.h"
 #include "columnar/leaf_entry.h"
 #include "columnar/page.h"
 #include "compat.h"
@@ -50,25 +52,12 @@
 /* Leaf pages to the right of one that is asked for a key. */
 #define ASKED_RIGHT		2
 
+/* Entries from which on a page is logged as a whole, which is shorter then. */
+#define WHOLE_PAGE		32
+
 /* Levels that no index has; pages of which it is known in which buffer they were. */
 #define MAX_LEVELS		32
 #define RECENT_PAGES	16
-
-/* Columns of the key, their bytes, and columns with the TID. */
-#define KEY_COLUMNS		2
-#define KEY_BYTES		(sizeof(Oid) + sizeof(int32))
-#define WHOLE			3
-
-/*
- * A key of an item, of whose columns the last may be cut off: less than any.  The third is the
- * TID, of which only the order to a key without it matters: the btree looks for a key to the
- * right of such an item.
- */
-typedef struct ItemKey
-{
-	int			ncolumns;
-	GpucolRowKey key;
-} ItemKey;
 
 /* An entry of a leaf page. */
 typedef struct Entry
@@ -86,86 +75,10 @@ typedef struct Look
 	bool		is_new;			/* it was read from disk just now */
 	const char *problem;		/* of it */
 	bool		straight;		/* each page was the one that the page above leads to, */
-	ItemKey		above;			/* for all keys above this */
+	GpucolItemKey above;			/* for all keys above this */
 	bool		bounded;		/* and below this, if so */
-	ItemKey		below;
+	GpucolItemKey below;
 } Look;
-
-/* ------------------------------------------------------------------------
- * Items
- * ------------------------------------------------------------------------
- */
-
-/* Order two items. */
-static int
-compare_items(const ItemKey *a, const ItemKey *b)
-{
-	int			ncolumns = Min(a->ncolumns, b->ncolumns);
-
-	if (ncolumns > 0 && a->key.id != b->key.id)
-		return a->key.id < b->key.id ? -1 : 1;
-	if (ncolumns > 1 && a->key.seq != b->key.seq)
-		return a->key.seq < b->key.seq ? -1 : 1;
-	return a->ncolumns - b->ncolumns;
-}
-
-/* Order an item and a whole key. */
-static int
-compare_key(const ItemKey *item, GpucolRowKey key)
-{
-	ItemKey		whole = {WHOLE, key};
-
-	return compare_items(item, &whole);
-}
-
-/* Does a tuple have the size and the form that it must? */
-static bool
-is_sound(IndexTuple tuple, bool pivot, ItemKey *item)
-{
-	uint32		size = IndexTupleSize(tuple);
-
-	if ((tuple->t_info & (INDEX_NULL_MASK | INDEX_VAR_MASK)) != 0 ||
-		pivot != BTreeTupleIsPivot(tuple))
-		return false;
-	item->ncolumns = WHOLE;
-	if (pivot)
-	{
-		bool		has_tid = (ItemPointerGetOffsetNumberNoCheck(&tuple->t_tid) &
-							   BT_PIVOT_HEAP_TID_ATTR) != 0;
-		int			n = ItemPointerGetOffsetNumberNoCheck(&tuple->t_tid) & BT_OFFSET_MASK;
-
-		item->ncolumns = has_tid && n == KEY_COLUMNS ? WHOLE : n;
-		return n <= KEY_COLUMNS &&
-			size == MAXALIGN(sizeof(IndexTupleData) + n * sizeof(int32)) +
-			(has_tid ? MAXALIGN(sizeof(ItemPointerData)) : 0);
-	}
-	if (BTreeTupleIsPosting(tuple))
-		return BTreeTupleGetPostingOffset(tuple) == sizeof(IndexTupleData) + KEY_BYTES &&
-			size == MAXALIGN(sizeof(IndexTupleData) + KEY_BYTES +
-							 BTreeTupleGetNPosting(tuple) * sizeof(ItemPointerData));
-	return size == sizeof(IndexTupleData) + KEY_BYTES;
-}
-
-/* Find an item of a page and read its key; false if it is not as it must be. */
-static bool
-read_item(Page page, OffsetNumber offset, bool pivot, ItemKey *item, IndexTuple *tuple)
-{
-	ItemId		id = PageGetItemId(page, offset);
-	uint32		start = ItemIdGetOffset(id);
-	uint32		length = ItemIdGetLength(id);
-
-	if (!ItemIdIsUsed(id) || ItemIdIsRedirected(id) || start != MAXALIGN(start) ||
-		start < ((PageHeader) page)->pd_upper || length < sizeof(IndexTupleData) ||
-		start + length > ((PageHeader) page)->pd_special)
-		return false;
-	*tuple = (IndexTuple) PageGetItem(page, id);
-	if (IndexTupleSize(*tuple) != length || !is_sound(*tuple, pivot, item))
-		return false;
-	if (item->ncolumns > 0)
-		memcpy(&item->key, (char *) *tuple + sizeof(IndexTupleData),
-			   Min(item->ncolumns, KEY_COLUMNS) * sizeof(int32));
-	return true;
-}
 
 /* ------------------------------------------------------------------------
  * Pages
@@ -178,24 +91,24 @@ items_problem(Page page, BTPageOpaque opaque)
 {
 	OffsetNumber last = PageGetMaxOffsetNumber(page);
 	OffsetNumber first = P_FIRSTDATAKEY(opaque);
-	ItemKey		before = {0};
-	ItemKey		high = {0};
+	GpucolItemKey before = {0};
+	GpucolItemKey high = {0};
 	IndexTuple	tuple;
 
 	if (!P_RIGHTMOST(opaque) &&
-		(last < P_HIKEY || !read_item(page, P_HIKEY, true, &high, &tuple)))
+		(last < P_HIKEY || !gpucol_item_read(page, P_HIKEY, true, &high, &tuple)))
 		return "has no high key";
 	for (OffsetNumber offset = first; offset <= last; offset++)
 	{
-		ItemKey		item;
+		GpucolItemKey item;
 
-		if (!read_item(page, offset, !P_ISLEAF(opaque), &item, &tuple))
+		if (!gpucol_item_read(page, offset, !P_ISLEAF(opaque), &item, &tuple))
 			return "has an item that cannot be";
-		if (offset > first && compare_items(&before, &item) > 0)
+		if (offset > first && gpucol_item_order(&before, &item) > 0)
 			return "has items out of order";
 		before = item;
 	}
-	if (!P_RIGHTMOST(opaque) && last >= first && compare_items(&before, &high) > 0)
+	if (!P_RIGHTMOST(opaque) && last >= first && gpucol_item_order(&before, &high) > 0)
 		return "has an item above its high key";
 	if (!P_ISLEAF(opaque) && last < first)
 		return "has no items";
@@ -259,9 +172,9 @@ static struct
 	Buffer		recent[RECENT_PAGES];	/* in which pages of these remainders were found last, or invalid */
 
 	TimestampTz statement;		/* that looked at it last; 0 = none: the keys */
-	ItemKey		above;			/* above this */
+	GpucolItemKey above;			/* above this */
 	bool		bounded;		/* and below this, if so, */
-	ItemKey		below;			/* are all on one leaf page, and the way to it is good */
+	GpucolItemKey below;			/* are all on one leaf page, and the way to it is good */
 }			last_index;
 
 /* Forget it, unless it is the one at hand and cannot have been emptied in place. */
@@ -288,8 +201,8 @@ is_known(GpucolRowKey from, GpucolRowKey to)
 {
 	return last_index.statement != 0 &&
 		last_index.statement == GetCurrentStatementStartTimestamp() &&
-		compare_key(&last_index.above, from) < 0 &&
-		(!last_index.bounded || compare_key(&last_index.below, to) > 0);
+		gpucol_item_order_key(&last_index.above, from) < 0 &&
+		(!last_index.bounded || gpucol_item_order_key(&last_index.below, to) > 0);
 }
 
 /* The way to the leaf page at hand is good: remember for which keys. */
@@ -305,9 +218,9 @@ note_way(const Look *look)
 
 /* The way to keys from an item on leads elsewhere. */
 static void
-limit_way(Look *look, const ItemKey *item)
+limit_way(Look *look, const GpucolItemKey *item)
 {
-	if (!look->bounded || compare_items(item, &look->below) < 0)
+	if (!look->bounded || gpucol_item_order(item, &look->below) < 0)
 		look->below = *item;
 	look->bounded = true;
 }
@@ -360,15 +273,15 @@ step_right(Look *look, Buffer buffer, uint32 level)
 }
 
 /* The high key of a page; less than any where it has none, since it is deleted. */
-static ItemKey
+static GpucolItemKey
 high_key(Page page)
 {
-	ItemKey		none = {0};
-	ItemKey		high = {0};
+	GpucolItemKey none = {0};
+	GpucolItemKey high = {0};
 	IndexTuple	tuple;
 
 	return !P_IGNORE(BTPageGetOpaque(page)) &&
-		read_item(page, P_HIKEY, true, &high, &tuple) ? high : none;
+		gpucol_item_read(page, P_HIKEY, true, &high, &tuple) ? high : none;
 }
 
 /*
@@ -382,7 +295,7 @@ find_child(Look *look, Page page, GpucolRowKey key)
 	OffsetNumber low = P_FIRSTDATAKEY(opaque);
 	OffsetNumber high = PageGetMaxOffsetNumber(page);
 	OffsetNumber last = high;
-	ItemKey		item;
+	GpucolItemKey item;
 	IndexTuple	tuple;
 
 	if (P_IGNORE(opaque))
@@ -390,7 +303,7 @@ find_child(Look *look, Page page, GpucolRowKey key)
 	if (!P_RIGHTMOST(opaque))
 	{
 		item = high_key(page);
-		if (compare_key(&item, key) < 0)
+		if (gpucol_item_order_key(&item, key) < 0)
 			return P_NONE;
 		limit_way(look, &item);
 	}
@@ -399,16 +312,16 @@ find_child(Look *look, Page page, GpucolRowKey key)
 	{
 		OffsetNumber middle = low + (high - low + 1) / 2;
 
-		if (read_item(page, middle, true, &item, &tuple) && compare_key(&item, key) < 0)
+		if (gpucol_item_read(page, middle, true, &item, &tuple) && gpucol_item_order_key(&item, key) < 0)
 			low = middle;
 		else
 			high = middle - 1;
 	}
-	if (low < last && read_item(page, low + 1, true, &item, &tuple))
+	if (low < last && gpucol_item_read(page, low + 1, true, &item, &tuple))
 		limit_way(look, &item);
-	if (!read_item(page, low, true, &item, &tuple))
+	if (!gpucol_item_read(page, low, true, &item, &tuple))
 		return P_NONE;
-	if (low > P_FIRSTDATAKEY(opaque) && compare_items(&look->above, &item) < 0)
+	if (low > P_FIRSTDATAKEY(opaque) && gpucol_item_order(&look->above, &item) < 0)
 		look->above = item;
 	return BTreeTupleGetDownLink(tuple);
 }
@@ -418,8 +331,8 @@ find_child(Look *look, Page page, GpucolRowKey key)
  * `limit` behind the first that may have `from`; and find where to go on below.
  */
 static bool
-check_level(Look *look, Buffer buffer, uint32 level, GpucolRowKey from, GpucolRowKey to,
-			uint32 limit, BlockNumber *child, GpucolIndexAhead *ahead)
+check_level(Look *look, Buffer buffer, uint32 level, GpucolRowKey from, GpucolRowKey to, uint32 limit,
+			BlockNumber *child, GpucolIndexAhead *ahead)
 {
 	uint32		pages = 0;
 	uint32		steps = 0;
@@ -429,11 +342,11 @@ check_level(Look *look, Buffer buffer, uint32 level, GpucolRowKey from, GpucolRo
 	{
 		Page		page = BufferGetPage(buffer);
 		bool		rightmost = P_RIGHTMOST(BTPageGetOpaque(page));
-		ItemKey		high = high_key(page);
+		GpucolItemKey high = high_key(page);
 
 		if (level > 0 && *child == P_NONE)
 			*child = find_child(look, page, from);
-		if (rightmost || compare_key(&high, to) > 0)
+		if (rightmost || gpucol_item_order_key(&high, to) > 0)
 		{
 			if (level == 0 && !rightmost)
 				limit_way(look, &high);
@@ -442,7 +355,7 @@ check_level(Look *look, Buffer buffer, uint32 level, GpucolRowKey from, GpucolRo
 			ahead->block = InvalidBlockNumber;
 			break;
 		}
-		if (compare_key(&high, from) >= 0 && ++pages == limit)
+		if (gpucol_item_order_key(&high, from) >= 0 && ++pages == limit)
 		{
 			ahead->block = look->block;
 			break;
@@ -537,8 +450,7 @@ conclude(const Look *look)
 }
 
 bool
-gpucol_index_check(GpucolDirectory *dir, Relation index, GpucolRowKey from, GpucolRowKey to,
-				   GpucolIndexAhead *ahead)
+gpucol_index_check(GpucolDirectory *dir, Relation index, GpucolRowKey from, GpucolRowKey to, GpucolIndexAhead *ahead)
 {
 	Look		look = {.dir = dir, .index = index, .straight = true};
 	GpucolIndexAhead unused;
@@ -571,14 +483,13 @@ gpucol_index_check(GpucolDirectory *dir, Relation index, GpucolRowKey from, Gpuc
 }
 
 bool
-gpucol_index_check_ahead(GpucolDirectory *dir, Relation index, GpucolRowKey at,
-						 GpucolIndexAhead *ahead)
+gpucol_index_check_ahead(GpucolDirectory *dir, Relation index, GpucolRowKey at, GpucolIndexAhead *ahead)
 {
 	Look		look = {.dir = dir, .index = index};
-	ItemKey		reached = {WHOLE, at};
+	GpucolItemKey reached = {GPUCOL_ITEM_WHOLE, at};
 	BlockNumber child;
 
-	if (ahead->block == InvalidBlockNumber || compare_key(&reached, ahead->key) <= 0)
+	if (ahead->block == InvalidBlockNumber || gpucol_item_order_key(&reached, ahead->key) <= 0)
 		return true;
 	begin_look(&look);
 	(void) check_level(&look, lock_and_check(&look, ahead->block, 0), 0, at, ahead->to,
@@ -601,13 +512,13 @@ page_tells(Page page, GpucolRowKey key, OffsetNumber *place)
 	OffsetNumber high = end;
 	OffsetNumber guess = last_index.place - 1;
 	int			guesses = 2;
-	ItemKey		item = P_RIGHTMOST(opaque) ? (ItemKey) {0} : high_key(page);
+	GpucolItemKey item = P_RIGHTMOST(opaque) ? (GpucolItemKey) {0} : high_key(page);
 	IndexTuple	tuple;
 
 	if (P_IGNORE(opaque) || !P_ISLEAF(opaque) || low == end ||
-		(!P_RIGHTMOST(opaque) && compare_key(&item, key) <= 0) ||
+		(!P_RIGHTMOST(opaque) && gpucol_item_order_key(&item, key) <= 0) ||
 		(!P_LEFTMOST(opaque) &&
-		 (!read_item(page, low, false, &item, &tuple) || compare_key(&item, key) >= 0)))
+		 (!gpucol_item_read(page, low, false, &item, &tuple) || gpucol_item_order_key(&item, key) >= 0)))
 		return false;
 	while (low < high)
 	{
@@ -615,16 +526,16 @@ page_tells(Page page, GpucolRowKey key, OffsetNumber *place)
 		bool		guessed = guesses-- > 0 && guess >= low && guess < high;
 		OffsetNumber middle = guessed ? guess : low + (high - low) / 2;
 
-		if (!read_item(page, middle, false, &item, &tuple))
+		if (!gpucol_item_read(page, middle, false, &item, &tuple))
 			return false;
-		if (compare_key(&item, key) < 0)
+		if (gpucol_item_order_key(&item, key) < 0)
 			guess = low = middle + 1;
 		else
 			high = middle;
 	}
 	last_index.place = low;
 	*place = low == end ||
-		(read_item(page, low, false, &item, &tuple) && compare_key(&item, key) != 0) ?
+		(gpucol_item_read(page, low, false, &item, &tuple) && gpucol_item_order_key(&item, key) != 0) ?
 		low : InvalidOffsetNumber;
 	return true;
 }
@@ -634,12 +545,12 @@ static BlockNumber
 next_leaf(Page page, GpucolRowKey key)
 {
 	BTPageOpaque opaque = BTPageGetOpaque(page);
-	ItemKey		high;
+	GpucolItemKey high;
 
 	if (P_IGNORE(opaque) || P_RIGHTMOST(opaque))
 		return P_NONE;
 	high = high_key(page);
-	return compare_key(&high, key) < 0 ? opaque->btpo_next : P_NONE;
+	return gpucol_item_order_key(&high, key) < 0 ? opaque->btpo_next : P_NONE;
 }
 
 /* Ask the leaf page that was come to last, if there is one, and those to the right that it was split to. */
@@ -686,25 +597,44 @@ gpucol_index_lacks(GpucolDirectory *dir, Relation index, GpucolRowKey key)
 	return OffsetNumberIsValid(place);
 }
 
-bool
-gpucol_index_enter(GpucolDirectory *dir, Relation index, GpucolRowKey key, const ItemPointerData *tid)
+/* Put the first of some entries on a locked page, as many as belong there one after another and find room. */
+static uint32
+put_entries(Relation index, Buffer buffer, const GpucolRowKey *keys, const ItemPointerData *tids, uint32 n)
+{
+	Page		page = BufferGetPage(buffer);
+	bool		whole = n >= WHOLE_PAGE;
+	uint32		done = 0;
+	OffsetNumber place;
+
+	START_CRIT_SECTION();
+	for (; done < n && PageGetFreeSpace(page) >= sizeof(Entry) && page_tells(page, keys[done], &place) &&
+		 OffsetNumberIsValid(place); done++)
+	{
+		Entry		entry = {{tids[done], sizeof(entry)}, keys[done]};
+
+		gpucol_leaf_entry_put(index, buffer, &entry.tuple, last_index.place++, !whole);
+	}
+	if (whole && done > 0 && RelationNeedsWAL(index))
+		(void) log_newpage_buffer(buffer, true);
+	END_CRIT_SECTION();
+	return done;
+}
+
+uint32
+gpucol_index_enter(GpucolDirectory *dir, Relation index, const GpucolRowKey *keys, const ItemPointerData *tids,
+				   uint32 n)
 {
 	Look		look = {.dir = dir, .index = index};
-	OffsetNumber place = InvalidOffsetNumber;
-	Entry		entry = {{*tid, sizeof(entry)}, key};
+	uint32		done = 0;
 	Buffer		buffer;
 
 	begin_look(&look);
-	if (last_index.leaf == P_NONE ||
-		!BufferIsValid(buffer = lock_page(&look, last_index.leaf, BT_WRITE)))
-		return false;
-	if (check_page(&look, buffer, 0) &&
-		!P_INCOMPLETE_SPLIT(BTPageGetOpaque(BufferGetPage(buffer))) &&
-		PageGetFreeSpace(BufferGetPage(buffer)) >= sizeof(entry) &&
-		page_tells(BufferGetPage(buffer), key, &place) && OffsetNumberIsValid(place))
-		gpucol_leaf_entry_put(index, buffer, &entry.tuple, last_index.place++);
+	if (last_index.leaf == P_NONE || !BufferIsValid(buffer = lock_page(&look, last_index.leaf, BT_WRITE)))
+		return 0;
+	if (check_page(&look, buffer, 0) && !P_INCOMPLETE_SPLIT(BTPageGetOpaque(BufferGetPage(buffer))))
+		done = put_entries(index, buffer, keys, tids, n);
 	UnlockReleaseBuffer(buffer);
-	return OffsetNumberIsValid(place);
+	return done;
 }
 
 /* ------------------------------------------------------------------------
@@ -714,8 +644,7 @@ gpucol_index_enter(GpucolDirectory *dir, Relation index, GpucolRowKey key, const
 
 /* Does an entry come behind another one? */
 static bool
-is_behind(GpucolRowKey key, const ItemPointerData *tid, GpucolRowKey other,
-		  const ItemPointerData *other_tid)
+is_behind(GpucolRowKey key, const ItemPointerData *tid, GpucolRowKey other, const ItemPointerData *other_tid)
 {
 	if (key.id != other.id)
 		return key.id > other.id;
@@ -769,7 +698,7 @@ take_page(Look *look, Page page, GpucolRowKey from, GpucolRowKey to, GpucolIndex
 		IndexTuple	tuple = (IndexTuple) PageGetItem(page, id);
 		GpucolRowKey key;
 
-		memcpy(&key, (char *) tuple + sizeof(IndexTupleData), KEY_BYTES);
+		memcpy(&key, (char *) tuple + sizeof(IndexTupleData), GPUCOL_ITEM_BYTES);
 		if (order_of(key) > order_of(to))
 			break;
 		if (order_of(key) >= order_of(from) && !(leaf->live_only && ItemIdIsDead(id)))
@@ -786,10 +715,10 @@ show_leaf(Look *look, Buffer buffer, GpucolRowKey from, GpucolRowKey to, GpucolI
 	if (look->problem == NULL)
 	{
 		Page		page = BufferGetPage(buffer);
-		ItemKey		high = high_key(page);
+		GpucolItemKey high = high_key(page);
 
 		take_page(look, page, from, to, leaf);
-		leaf->last = P_RIGHTMOST(BTPageGetOpaque(page)) || compare_key(&high, to) > 0;
+		leaf->last = P_RIGHTMOST(BTPageGetOpaque(page)) || gpucol_item_order_key(&high, to) > 0;
 	}
 	if (look->problem != NULL)
 	{
@@ -829,18 +758,18 @@ lock_leaf(Look *look, GpucolRowKey key)
 static Buffer
 lock_right(Look *look, Buffer buffer, GpucolIndexLeaf *leaf)
 {
-	ItemKey		high = high_key(BufferGetPage(buffer));
+	GpucolItemKey high = high_key(BufferGetPage(buffer));
 	Buffer		next = step_right(look, buffer, 0);
 	BTPageOpaque opaque;
 	IndexTuple	tuple;
-	ItemKey		first;
+	GpucolItemKey first;
 
 	if (look->problem != NULL)
 		return next;
 	opaque = BTPageGetOpaque(BufferGetPage(next));
 	if (!P_IGNORE(opaque) && P_FIRSTDATAKEY(opaque) <= PageGetMaxOffsetNumber(BufferGetPage(next)) &&
-		read_item(BufferGetPage(next), P_FIRSTDATAKEY(opaque), false, &first, &tuple) &&
-		compare_items(&first, &high) < 0)
+		gpucol_item_read(BufferGetPage(next), P_FIRSTDATAKEY(opaque), false, &first, &tuple) &&
+		gpucol_item_order(&first, &high) < 0)
 		look->problem = "has items that belong to the left";
 	if (!has_block(look, ++leaf->steps))
 		look->problem = "is in a circle of pages";
@@ -848,8 +777,8 @@ lock_right(Look *look, Buffer buffer, GpucolIndexLeaf *leaf)
 }
 
 bool
-gpucol_index_first_leaf(GpucolDirectory *dir, Relation index, GpucolRowKey from,
-						GpucolRowKey to, bool live_only, GpucolIndexLeaf *leaf)
+gpucol_index_first_leaf(GpucolDirectory *dir, Relation index, GpucolRowKey from, GpucolRowKey to, bool live_only,
+						GpucolIndexLeaf *leaf)
 {
 	Look		look = {.dir = dir, .index = index};
 	Buffer		buffer;
@@ -862,9 +791,9 @@ gpucol_index_first_leaf(GpucolDirectory *dir, Relation index, GpucolRowKey from,
 	while (BufferIsValid(buffer) && look.problem == NULL &&
 		   !P_RIGHTMOST(BTPageGetOpaque(BufferGetPage(buffer))))
 	{
-		ItemKey		high = high_key(BufferGetPage(buffer));
+		GpucolItemKey high = high_key(BufferGetPage(buffer));
 
-		if (compare_key(&high, from) >= 0)
+		if (gpucol_item_order_key(&high, from) >= 0)
 			break;
 		buffer = lock_right(&look, buffer, leaf);
 	}
@@ -877,8 +806,7 @@ gpucol_index_first_leaf(GpucolDirectory *dir, Relation index, GpucolRowKey from,
 }
 
 bool
-gpucol_index_next_leaf(GpucolDirectory *dir, Relation index, GpucolRowKey from,
-					   GpucolRowKey to, GpucolIndexLeaf *leaf)
+gpucol_index_next_leaf(GpucolDirectory *dir, Relation index, GpucolRowKey from, GpucolRowKey to, GpucolIndexLeaf *leaf)
 {
 	Look		look = {.dir = dir, .index = index, .block = leaf->block};
 

@@ -49,11 +49,11 @@ extern bool gpucol_index_check_ahead(GpucolDirectory *dir, Relation index, Gpuco
 extern bool gpucol_index_lacks(GpucolDirectory *dir, Relation index, GpucolRowKey key);
 
 /*
- * Enter a row under a key that has no entry, on the leaf page that was come to last.  False, and nothing
- * is done, where that is not the key's, has an entry of it or no room.
+ * Enter rows under keys in ascending order that have no entries, on the leaf page that was come to last.  Returns how
+ * many of the first: the next one's place is not there, it has an entry, or the page has no room.
  */
-extern bool gpucol_index_enter(GpucolDirectory *dir, Relation index, GpucolRowKey key,
-							   const ItemPointerData *tid);
+extern uint32 gpucol_index_enter(GpucolDirectory *dir, Relation index, const GpucolRowKey *keys,
+								 const ItemPointerData *tids, uint32 n);
 
 /*
  * The entries of the keys from .. to, in ascending order, page by page: those of the first page, then

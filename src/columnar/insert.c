@@ -24,6 +24,7 @@
 #include "access/htup_details.h"
 #include "access/xact.h"
 
+#include "columnar/burials.h"
 #include "columnar/insert.h"
 #include "columnar/rownum.h"
 #include "columnar/slot.h"
@@ -151,6 +152,7 @@ gpucol_insert_tuple(Relation rel, TupleTableSlot *slot, CommandId cid, int optio
 {
 	GpucolWriter *writer = NULL;
 
+	gpucol_burials_write();
 	if (bistate != NULL && !rel->rd_rel->relhasindex)
 		writer = gpucol_writer_get(rel, cid, options);
 	else if (are_bulk(count_rows(cid, 1)) && !gpucol_writer_is_cut_short(cid))

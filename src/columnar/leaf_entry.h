@@ -16,8 +16,9 @@
 
 /*
  * Put an entry at an offset of a leaf page, which is locked exclusively, has been split completely, and has
- * room for it (PageGetFreeSpace); the caller knows that it belongs there.
+ * room for it (PageGetFreeSpace); the caller knows that it belongs there.  Without `log` it logs the page before it
+ * ends the critical section that it has begun.
  */
-extern void gpucol_leaf_entry_put(Relation index, Buffer buffer, IndexTuple entry, OffsetNumber offset);
+extern void gpucol_leaf_entry_put(Relation index, Buffer buffer, IndexTuple entry, OffsetNumber offset, bool log);
 
 #endif							/* GPUCOL_COLUMNAR_LEAF_ENTRY_H */

@@ -7,6 +7,8 @@
  * tombstone into the directory; an update inserts the new version into the delta
  * besides, whose TID the tombstone carries.
  *
+ * Statements that change many rows write the tombstones of those that nobody else wants together (burials.c).
+ *
  * Who changes a segment row holds its latch (rowlock.c) until the tombstone is in, and
  * whoever comes later finds the tombstone with a dirty snapshot and waits for its
  * transaction, as for heap's xmax.  Who locks a row takes its row lock (rowlock.c).
@@ -32,6 +34,7 @@
 #include "utils/rel.h"
 #include "utils/snapmgr.h"
 
+#include "columnar/burials.h"
 #include "columnar/decoding.h"
 #include "columnar/directory.h"
 #include "columnar/fetch.h"
@@ -583,6 +586,14 @@ gpucol_modify_delete(Relation rel, ItemPointer tid, CommandId cid, Snapshot snap
 					 Snapshot crosscheck, bool wait, TM_FailureData *tmfd,
 					 bool changing_partition)
 {
+	if (gpucol_tid_is_virtual(tid) && crosscheck == InvalidSnapshot && wait && !changing_partition &&
+		gpucol_burials_claim(rel, tid, cid, false))
+	{
+		gpucol_burials_add(tid, 0);
+		pgstat_count_heap_delete(rel);
+		return TM_Ok;
+	}
+	gpucol_burials_write();
 	if (!gpucol_tid_is_virtual(tid))
 	{
 		TM_Result	result = GetHeapamTableAmRoutine()->
@@ -669,6 +680,14 @@ bury_kept_key(Request *request, ItemPointer new_tid)
 	gpucol_rowlock_take(dir, &request->tid, request->mode);
 }
 
+/* Count an update, whose new version heap has counted as inserted. */
+static void
+count_update(Relation rel)
+{
+	pgstat_count_heap_insert(rel, -1);
+	gpucol_compat_count_update(rel);
+}
+
 /* Update a segment row: its new version goes to the delta. */
 static TM_Result
 update_packed(Relation rel, ItemPointer otid, TupleTableSlot *slot, CommandId cid,
@@ -706,9 +725,7 @@ update_packed(Relation rel, ItemPointer otid, TupleTableSlot *slot, CommandId ci
 		/* behind the look at the row's predicate locks */
 		if (!same_entries || !gpucol_new_entries_same_keys(rel, slot))
 			*update_indexes = GPUCOL_COMPAT_UPDATE_ALL_INDEXES;
-		/* heap has counted the new version as inserted */
-		pgstat_count_heap_insert(rel, -1);
-		gpucol_compat_count_update(rel);
+		count_update(rel);
 	}
 	gpucol_directory_close(&dir);
 	return result;
@@ -720,6 +737,17 @@ gpucol_modify_update(Relation rel, ItemPointer otid, TupleTableSlot *slot,
 					 TM_FailureData *tmfd, LockTupleMode *lockmode,
 					 GpucolCompatUpdateIndexes *update_indexes)
 {
+	if (gpucol_tid_is_virtual(otid) && crosscheck == InvalidSnapshot && wait &&
+		gpucol_burials_claim(rel, otid, cid, true))
+	{
+		GetHeapamTableAmRoutine()->tuple_insert(rel, slot, cid, 0, NULL);
+		gpucol_burials_add(&slot->tts_tid, GPUCOL_TOMBSTONE_KEY_KEPT);
+		*lockmode = LockTupleNoKeyExclusive;
+		*update_indexes = GPUCOL_COMPAT_UPDATE_ALL_INDEXES;
+		count_update(rel);
+		return TM_Ok;
+	}
+	gpucol_burials_write();
 	if (!gpucol_tid_is_virtual(otid))
 	{
 		ItemPointerData tid = *otid;	/* otid may be the slot's */
@@ -821,6 +849,7 @@ gpucol_modify_lock(Relation rel, ItemPointer tid, Snapshot snapshot,
 	bool		traversed = false;
 	TM_Result	result;
 
+	gpucol_burials_write();
 	restore_tid(slot);
 	for (;;)
 	{

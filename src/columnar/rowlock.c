@@ -12,10 +12,10 @@
  * tombstone.
  *
  * What heap does under the exclusive lock of a row's page happens here under the row's
- * latch, a heavyweight lock: whoever looks whether a row is deleted, being deleted
- * or locked, and then locks or deletes it, holds the latch from the look to the record
- * or tombstone.  Nobody waits for a transaction while holding it; modify.c has the
- * rules of waiting.
+ * latch, a heavyweight lock that it shares with the rows around it: whoever looks whether a row is deleted, being
+ * deleted or locked, and then locks or deletes it, holds the latch from the look to the record
+ * or tombstone.  Nobody waits for a transaction, or for another latch, while holding it; modify.c has the
+ * rules of waiting, burials.c who holds it from one row to the next.
  *
  * VACUUM deletes records that nobody holds; whoever has to lock a row whose record is
  * being deleted waits for it to be gone and makes another.  Who locks row after row
@@ -36,6 +36,7 @@
 #include "storage/procarray.h"
 #include "utils/snapmgr.h"
 
+#include "columnar/burials.h"
 #include "columnar/rowlock.h"
 #include "columnar/rownum.h"
 #include "columnar/view.h"
@@ -47,19 +48,33 @@
  */
 
 /*
- * A latch is the lock of the row's virtual TID in the TOAST relation; its lock in the table
- * is that for which transactions queue, as for that of a heap row.
+ * A latch is the lock of a virtual TID in the TOAST relation, that of the first of the rows that share it; the row's
+ * lock in the table is that for which transactions queue, as for that of a heap row.
  */
+static ItemPointerData
+latch_tid(const ItemPointerData *tid)
+{
+	ItemPointerData latch;
+
+	gpucol_tid_set(&latch, gpucol_tid_row(tid) / GPUCOL_LATCH_ROWS * GPUCOL_LATCH_ROWS);
+	return latch;
+}
+
 void
 gpucol_rowlock_latch(GpucolDirectory *dir, ItemPointer tid)
 {
-	LockTuple(dir->toast, tid, ExclusiveLock);
+	ItemPointerData latch = latch_tid(tid);
+
+	gpucol_burials_write();
+	LockTuple(dir->toast, &latch, ExclusiveLock);
 }
 
 void
 gpucol_rowlock_unlatch(GpucolDirectory *dir, ItemPointer tid)
 {
-	UnlockTuple(dir->toast, tid, ExclusiveLock);
+	ItemPointerData latch = latch_tid(tid);
+
+	UnlockTuple(dir->toast, &latch, ExclusiveLock);
 }
 
 /* ------------------------------------------------------------------------
@@ -194,29 +209,17 @@ insert_record(GpucolDirectory *dir, uint64 row_number)
 	return gpucol_directory_insert(dir, id, seq, NULL, 0, GetCurrentCommandId(true), 0, false);
 }
 
-/*
- * Latch rows behind one that is latched, as far as they are in its segment and free;
- * returns the number of rows with it.
- */
+/* Rows from a latched one on that have its latch and are in its segment, n of them at most. */
 static uint32
-latch_following(GpucolDirectory *dir, uint64 row_number, uint32 n)
+latched_rows(GpucolDirectory *dir, uint64 row_number, uint32 n)
 {
 	GpucolViewSegment segment;
-	uint32		latched = 1;
 
 	if (n == 1 || !gpucol_view_lookup(dir, SnapshotAny, row_number, &segment) ||
 		row_number - segment.entry.first_row >= segment.entry.nrows)
 		return 1;
-	n = Min(n, segment.entry.first_row + segment.entry.nrows - row_number);
-	for (; latched < n; latched++)
-	{
-		ItemPointerData tid;
-
-		gpucol_tid_set(&tid, row_number + latched);
-		if (!gpucol_compat_conditional_lock_tuple(dir->toast, &tid, ExclusiveLock))
-			break;
-	}
-	return latched;
+	n = Min(n, GPUCOL_LATCH_ROWS - row_number % GPUCOL_LATCH_ROWS);
+	return Min(n, segment.entry.first_row + segment.entry.nrows - row_number);
 }
 
 /*
@@ -226,7 +229,7 @@ latch_following(GpucolDirectory *dir, uint64 row_number, uint32 n)
 static void
 make_record(GpucolDirectory *dir, uint64 row_number, ItemPointer record)
 {
-	uint32		n = latch_following(dir, row_number, batch_size(dir, row_number));
+	uint32		n = latched_rows(dir, row_number, batch_size(dir, row_number));
 	ItemPointerData made[BATCH_ROWS];
 	uint32		nmade = 0;
 
@@ -238,13 +241,6 @@ make_record(GpucolDirectory *dir, uint64 row_number, ItemPointer record)
 			made[nmade++] = batch.records[i] = insert_record(dir, row_number + i);
 	}
 	gpucol_directory_freeze(dir, made, nmade);
-	for (uint32 i = 1; i < n; i++)
-	{
-		ItemPointerData latched;
-
-		gpucol_tid_set(&latched, row_number + i);
-		gpucol_rowlock_unlatch(dir, &latched);
-	}
 	*record = batch.records[0];
 }
 

@@ -15,10 +15,13 @@
 
 #include "columnar/directory.h"
 
+/* Rows with numbers from a multiple of this on share a latch. */
+#define GPUCOL_LATCH_ROWS	1024
+
 /*
  * A row's latch, which stands for the lock of a heap row's page: to be held from a look at
  * what has become of the row and who has locked it until it is locked or deleted.
- * Whoever holds it waits for no transaction.
+ * Whoever holds it waits for no transaction, and for no other latch.
  */
 extern void gpucol_rowlock_latch(GpucolDirectory *dir, ItemPointer tid);
 extern void gpucol_rowlock_unlatch(GpucolDirectory *dir, ItemPointer tid);

@@ -55,7 +55,7 @@ gpucol_same_key_insert(Relation index, Relation table, Datum *values, bool *isnu
 
 			done = insert.postingoff == 0;
 			if (done)
-				gpucol_leaf_entry_put(index, insert.buf, insert.itup, offset);
+				gpucol_leaf_entry_put(index, insert.buf, insert.itup, offset, true);
 		}
 		_bt_relbuf(index, insert.buf);
 	}

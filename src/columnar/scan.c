@@ -26,6 +26,7 @@
 #include "utils/memutils.h"
 #include "utils/snapmgr.h"
 
+#include "columnar/burials.h"
 #include "columnar/delta_pages.h"
 #include "columnar/fetch.h"
 #include "columnar/scan.h"
@@ -444,6 +445,9 @@ next_segment_row(GpucolScan *scan, ScanDirection direction, TupleTableSlot *slot
 
 	while (row >= 0 && row < scan->end && !row_visible(scan, segment, row))
 		row += step;
+	/* what is between may take long */
+	if (row / GPUCOL_VECTOR_VALUES != scan->row / GPUCOL_VECTOR_VALUES)
+		gpucol_burials_write();
 	scan->row = row;
 	if (row < 0 || row >= scan->end)
 		return false;

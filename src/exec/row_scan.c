@@ -23,6 +23,7 @@
 #include "utils/memutils.h"
 #include "utils/rel.h"
 
+#include "columnar/burials.h"
 #include "exec/row_scan.h"
 
 /* Plain rows in a batch. */
@@ -156,11 +157,14 @@ gpucol_row_scan_begin_plain(GpucolRowScan *scan)
 	scan->plain = true;
 }
 
-/* The next batch of the engine; false at its end, or where plain rows follow. */
+/* The next batch of the engine, which may take long; false at its end, or where plain rows follow. */
 static bool
 next_batch(GpucolRowScan *scan)
 {
-	GpucolStatus status = scan->methods->next_batch(scan);
+	GpucolStatus status;
+
+	gpucol_burials_write();
+	status = scan->methods->next_batch(scan);
 
 	if (status == GPUCOL_OK || status == GPUCOL_END)
 		return status == GPUCOL_OK;

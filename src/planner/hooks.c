@@ -79,6 +79,7 @@ plan_statement(Query *parse, const char *query_string, int cursor_options,
 			   ParamListInfo bound_params)
 {
 	planner_hook_type planner = previous_planner != NULL ? previous_planner : standard_planner;
+	bool		steady = gpucol_steady_is(parse);
 	PlannedStmt *stmt;
 
 	if (is_plain(parse))
@@ -93,6 +94,8 @@ plan_statement(Query *parse, const char *query_string, int cursor_options,
 	}
 	if (gpucol_pushdown == GPUCOL_PUSHDOWN_REQUIRE)
 		gpucol_require_check(stmt);
+	if (steady)
+		gpucol_steady_allow(stmt);
 	gpucol_jit_limit(stmt);
 	gpucol_join_name_relations(stmt);
 	gpucol_window_name_functions(stmt);

@@ -88,6 +88,10 @@ extern PlannedStmt *gpucol_subquery_plan(planner_hook_type planner, Query *parse
  */
 extern Query *gpucol_window_joins(Query *parse);
 
+/* steady.c: may the rows that a statement changes be buried together?  Asked before it is planned. */
+extern bool gpucol_steady_is(Query *query);
+extern void gpucol_steady_allow(PlannedStmt *stmt);
+
 /* seldom.c: subqueries that are hardly ever executed cost nothing */
 extern void gpucol_seldom_set_costs(const PlannerInfo *root, RelOptInfo *output_rel);
 

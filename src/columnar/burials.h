@@ -1,0 +1,41 @@
+/*-------------------------------------------------------------------------
+ *
+ * burials.h
+ *	  Tombstones that a statement writes together.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef GPUCOL_COLUMNAR_BURIALS_H
+#define GPUCOL_COLUMNAR_BURIALS_H
+
+#include "postgres.h"
+
+#include "nodes/plannodes.h"
+#include "storage/itemptr.h"
+#include "utils/rel.h"
+
+/*
+ * Let the rows of a plan node that changes a table be buried together: nothing runs between two of its rows but
+ * the plan, which calls no function that could wait for another transaction, or begin a subtransaction.
+ */
+extern void gpucol_burials_allow(ModifyTable *node);
+
+/*
+ * Claim a packed row for its deletion, or an update that leaves all keys as they are.  True: nobody else has
+ * deleted or locked it, and nobody will before its tombstone is in.  False: it is to be done by itself.
+ */
+extern bool gpucol_burials_claim(Relation table, const ItemPointerData *tid, CommandId cid, bool update);
+
+/* Have the row that was claimed last a tombstone with the place of its new version, or its own, and flags. */
+extern void gpucol_burials_add(const ItemPointerData *new_tid, uint16 flags);
+
+/* Write the tombstones of all claimed rows, and let others at the rows around them. */
+extern void gpucol_burials_write(void);
+
+/* ... if they are those of a table. */
+extern void gpucol_burials_write_for(Relation table);
+
+/* Install the executor's hook; called once. */
+extern void gpucol_burials_init(void);
+
+#endif							/* GPUCOL_COLUMNAR_BURIALS_H */
