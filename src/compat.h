@@ -418,6 +418,18 @@ gpucol_compat_explain_one_query(Query *query, int cursor_options,
 	((rel) == NULL || (rel)->reloptkind == RELOPT_DEADREL)
 #endif
 
+/* The condition by which MERGE matches rows, and what its actions act on, which from 17 on has three kinds. */
+#if PG_VERSION_NUM >= 170000
+#define gpucol_compat_merge_condition(query)	(&(query)->mergeJoinCondition)
+#define gpucol_compat_is_matched(action)		((action)->matchKind == MERGE_WHEN_MATCHED)
+#define gpucol_compat_not_matched_by_source(action) \
+	((action)->matchKind == MERGE_WHEN_NOT_MATCHED_BY_SOURCE)
+#else
+#define gpucol_compat_merge_condition(query)	(&(query)->jointree->quals)
+#define gpucol_compat_is_matched(action)		((action)->matched)
+#define gpucol_compat_not_matched_by_source(action)	((void) (action), false)
+#endif
+
 /* ExecutorRun_hook tells whether the plan runs only once, up to 17. */
 #if PG_VERSION_NUM >= 180000
 #define GPUCOL_COMPAT_RUN_ONCE

@@ -396,6 +396,12 @@ run_plan(QueryDesc *query, ScanDirection direction, uint64 count GPUCOL_COMPAT_R
 		standard_ExecutorRun(query, direction, count GPUCOL_COMPAT_RUN_ONCE_ARG);
 }
 
+bool
+gpucol_burials_is_steady(void)
+{
+	return steady;
+}
+
 /* Run a statement, and have its tombstones written when it has run. */
 static void
 run_query(QueryDesc *query, ScanDirection direction, uint64 count GPUCOL_COMPAT_RUN_ONCE)

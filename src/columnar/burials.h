@@ -21,6 +21,12 @@
 extern void gpucol_burials_allow(ModifyTable *node);
 
 /*
+ * Is the statement that runs such a one?  A packed row that it fetches whatever became of it is one that its snapshot
+ * sees, or that it has locked or deleted: it stays where it is.
+ */
+extern bool gpucol_burials_is_steady(void);
+
+/*
  * Claim a packed row for its deletion, or an update that leaves all keys as they are.  True: nobody else has
  * deleted or locked it, and nobody will before its tombstone is in.  False: it is to be done by itself.
  */

@@ -28,6 +28,7 @@
 #include "utils/memutils.h"
 #include "utils/snapmgr.h"
 
+#include "columnar/burials.h"
 #include "columnar/fetch.h"
 #include "columnar/forward.h"
 #include "columnar/index_dead.h"
@@ -508,7 +509,13 @@ gpucol_fetch_row(Relation table, uint64 row_number, Snapshot snapshot,
 		keep_tuple(&last_seen, table, row_number, slot);
 		return true;
 	}
-	store_single(table, &segment, row_number, slot);
+	if (snapshot->snapshot_type == SNAPSHOT_ANY && gpucol_burials_is_steady() && gpucol_slot_is_ours(slot))
+	{
+		gpucol_slot_plan(slot, NULL);
+		store_lasting(table, &segment, row_number, slot);
+	}
+	else
+		store_single(table, &segment, row_number, slot);
 	if (snapshot->snapshot_type == SNAPSHOT_ANY)
 		keep_fetched(table, row_number, &segment, slot);
 	return true;

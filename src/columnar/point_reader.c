@@ -10,6 +10,9 @@
  * unpacked last, for rows that are neighbours.  Blocks of more than work_mem in all are
  * let go before the next row.
  *
+ * Where an index leads to many neighbours, or a statement changes them, their vector is decoded as a whole (reader.c):
+ * a column's, when so many of its values have been read that it would have been worth while.
+ *
  * Segments never change.  What is kept of one is found by its descriptors, which a transaction opens for the
  * identity that its directory row says (segment.c); a reader outlasts no transaction with a segment open.
  *
@@ -30,6 +33,9 @@
 /* Segments that are open at a time. */
 #define OPEN_SEGMENTS	16
 
+/* Rows of a vector from which on it is decoded as a whole, which takes as long. */
+#define MANY_ROWS		64
+
 /* One column of an open segment. */
 typedef struct PointColumn
 {
@@ -37,6 +43,9 @@ typedef struct PointColumn
 	bool		started;		/* what follows is set */
 	GpucolTypeMap map;			/* the chunk's domain, the column's datum form */
 	GpucolDecoder decoder;
+	uint32		vector;			/* of the row that was read last, */
+	uint32		read;			/* rows of it that were, */
+	uint32		read_before;	/* and of the one before */
 } PointColumn;
 
 typedef struct PointSegment
@@ -55,6 +64,8 @@ struct GpucolPointReader
 	MemoryContext row_context;	/* values of the row */
 	MemoryContextCallback callback;
 	GpucolTypeMap *types;		/* by attnum - 1 */
+	bool		vectors;		/* many neighbours are decoded together, */
+	GpucolReader *neighbours;	/* by this; NULL before the first */
 	PointSegment *segment;		/* that the row is of */
 	uint32		row;
 	uint32		nopened;
@@ -120,6 +131,8 @@ gpucol_point_reader_close(GpucolPointReader *reader)
 {
 	release_pages(reader);
 	forget_blocks(reader);
+	if (reader->neighbours != NULL)
+		gpucol_reader_close(reader->neighbours);
 	for (int i = 0; i < OPEN_SEGMENTS; i++)
 		reader->segments[i].info = NULL;
 	reader->segment = NULL;
@@ -157,6 +170,8 @@ open_segment(GpucolPointReader *reader, const GpucolSegmentInfo *info)
 
 		segment->columns[i].desc = att->attisdropped ? NULL : gpucol_segment_desc(info, att->attnum);
 		segment->columns[i].started = false;
+		segment->columns[i].vector = PG_UINT32_MAX;
+		segment->columns[i].read = segment->columns[i].read_before = 0;
 	}
 	gpucol_point_pages_init(&segment->pages, reader->table, info, reader->context);
 	segment->info = info;
@@ -226,6 +241,44 @@ decode_value(GpucolPointReader *reader, PointColumn *column, bool *isnull)
 	return *isnull ? (Datum) 0 : gpucol_typemap_from_int64(&column->map, number);
 }
 
+/* Is a column of the row one of so many neighbours that all of its vector are to be decoded? */
+static bool
+has_neighbours(GpucolPointReader *reader, PointColumn *column)
+{
+	uint32		vector = reader->row / GPUCOL_VECTOR_VALUES;
+
+	if (!reader->vectors)
+		return false;
+	if (column->vector != vector)
+	{
+		column->read_before = column->read;
+		column->read = 0;
+		column->vector = vector;
+	}
+	return ++column->read > MANY_ROWS || column->read_before > MANY_ROWS;
+}
+
+/* A value, decoded with those around it. */
+static Datum
+decode_among_neighbours(GpucolPointReader *reader, int i, bool *isnull)
+{
+	if (reader->neighbours == NULL)
+	{
+		MemoryContext old = MemoryContextSwitchTo(reader->context);
+
+		reader->neighbours = gpucol_reader_create(reader->table);
+		MemoryContextSwitchTo(old);
+	}
+	gpucol_reader_open(reader->neighbours, reader->segment->info);
+	return gpucol_reader_value(reader->neighbours, reader->desc, i, reader->row, isnull);
+}
+
+void
+gpucol_point_reader_allow_vectors(GpucolPointReader *reader)
+{
+	reader->vectors = true;
+}
+
 Datum
 gpucol_point_reader_value(GpucolPointReader *reader, int i, bool *isnull)
 {
@@ -239,11 +292,16 @@ gpucol_point_reader_value(GpucolPointReader *reader, int i, bool *isnull)
 			getmissingattr(reader->desc, i + 1, isnull);
 	if (column->desc->flags & GPUCOL_CHUNK_ALL_NULL)
 		return (Datum) 0;
-	if (!column->started)
-		start_column(reader, column, i);
-	reader->segment->pages.attnum = column->desc->attnum;
 	old = MemoryContextSwitchTo(reader->row_context);
-	value = decode_value(reader, column, isnull);
+	if (has_neighbours(reader, column))
+		value = decode_among_neighbours(reader, i, isnull);
+	else
+	{
+		if (!column->started)
+			start_column(reader, column, i);
+		reader->segment->pages.attnum = column->desc->attnum;
+		value = decode_value(reader, column, isnull);
+	}
 	MemoryContextSwitchTo(old);
 	return value;
 }

@@ -27,6 +27,12 @@ extern GpucolPointReader *gpucol_point_reader_create(Relation table, TupleDesc d
 extern bool gpucol_point_reader_is_for(const GpucolPointReader *reader, Relation table, TupleDesc desc);
 
 /*
+ * Let columns of which many neighbouring rows are read be decoded a vector at a time.  Their pages stay pinned
+ * until the reader is closed, which the resource owner that is current when they are read must last for.
+ */
+extern void gpucol_point_reader_allow_vectors(GpucolPointReader *reader);
+
+/*
  * Begin a row: values of the one before go.  Pages, open segments and what has been unpacked stay for
  * the rows to come, within bounds.
  */

@@ -316,6 +316,25 @@ vector_value(GpucolReader *reader, ReaderColumn *column, uint32 row, bool *isnul
 	return gpucol_typemap_from_int64(&column->map, column->ints[i]);
 }
 
+/* A column's value of a row of the open segment. */
+static Datum
+read_column(GpucolReader *reader, int i, uint32 row, bool *isnull)
+{
+	ReaderColumn *column = &reader->columns[i];
+
+	if (column->dropped)
+	{
+		*isnull = true;
+		return (Datum) 0;
+	}
+	if (column->desc == NULL)
+	{
+		*isnull = column->missing_null;
+		return column->missing;
+	}
+	return vector_value(reader, column, row, isnull);
+}
+
 /* Decode a row. */
 static void
 read_columns(GpucolReader *reader, uint32 row)
@@ -323,23 +342,16 @@ read_columns(GpucolReader *reader, uint32 row)
 	MemoryContext old = MemoryContextSwitchTo(reader->row_context);
 
 	for (int i = 0; i < reader->ncolumns; i++)
-	{
-		ReaderColumn *column = &reader->columns[i];
-
-		if (column->dropped)
-		{
-			reader->values[i] = (Datum) 0;
-			reader->isnull[i] = true;
-		}
-		else if (column->desc == NULL)
-		{
-			reader->values[i] = column->missing;
-			reader->isnull[i] = column->missing_null;
-		}
-		else
-			reader->values[i] = vector_value(reader, column, row, &reader->isnull[i]);
-	}
+		reader->values[i] = read_column(reader, i, row, &reader->isnull[i]);
 	MemoryContextSwitchTo(old);
+}
+
+Datum
+gpucol_reader_value(GpucolReader *reader, TupleDesc desc, int i, uint32 row, bool *isnull)
+{
+	if (reader->desc != desc)
+		set_descriptor(reader, desc);
+	return read_column(reader, i, row, isnull);
 }
 
 HeapTuple

@@ -128,6 +128,9 @@ extern void gpucol_reader_open(GpucolReader *reader,
 extern HeapTuple gpucol_reader_tuple(GpucolReader *reader, TupleDesc desc,
 									 uint32 row, TransactionId xmin);
 
+/* ... and the value of one column (from 0). */
+extern Datum gpucol_reader_value(GpucolReader *reader, TupleDesc desc, int column, uint32 row, bool *isnull);
+
 /* Give back pins, before the reader's memory context goes. */
 extern void gpucol_reader_close(GpucolReader *reader);
 

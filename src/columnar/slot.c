@@ -173,6 +173,8 @@ make_reader(GpucolSlot *slot)
 	callback->arg = slot;
 	MemoryContextRegisterResetCallback(slot->context, callback);
 	slot->reader = gpucol_point_reader_create(slot->table, slot->base.base.base.tts_tupleDescriptor);
+	if (slot->planned)
+		gpucol_point_reader_allow_vectors(slot->reader);
 	MemoryContextSwitchTo(old);
 }
 

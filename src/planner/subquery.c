@@ -760,19 +760,20 @@ rewrite_sublinks(Node *node, int *count)
 }
 
 /*
- * Rewrite the scalar subqueries that an UPDATE assigns, and those in WHERE of UPDATE and DELETE; of other
- * statements whose subqueries stay, the reason is noted.  Returns how many.
+ * Rewrite the scalar subqueries that an UPDATE assigns, those in WHERE of UPDATE and DELETE, and in MERGE's
+ * actions; of other statements whose subqueries stay, the reason is noted.  Returns how many.
  */
 static int
 rewrite_changes(Query *query, const char *reason)
 {
+	bool		changes = query->rowMarks == NIL && query->commandType != CMD_MERGE;
 	FromExpr   *from = query->jointree;
-	int			assigned = query->rowMarks != NIL ? 0 :
-		gpucol_subquery_join_changed(query, (Node **) &query->targetList);
+	int			assigned = changes ? gpucol_subquery_join_changed(query, (Node **) &query->targetList, NULL) : 0;
+	int			merged = gpucol_subquery_join_merged(query);
 	List	   *fromlist = from->fromlist;
 	int			tables = list_length(query->rtable);
 	Node	   *before = from->quals;
-	int			tested = query->rowMarks != NIL ? 0 : gpucol_subquery_join_changed(query, &from->quals);
+	int			tested = changes ? gpucol_subquery_join_changed(query, &from->quals, NULL) : 0;
 
 	if (tested > 0 && !keeps_errors(query, fromlist, tables, NIL, NIL))
 	{
@@ -785,7 +786,7 @@ rewrite_changes(Query *query, const char *reason)
 		note_stays((Node *) query->targetList, reason);
 	if (tested == 0)
 		note_stays((Node *) from, reason);
-	return assigned + tested;
+	return assigned + merged + tested;
 }
 
 /*
@@ -826,6 +827,7 @@ rewrite_query(Query *query, bool top, bool keep_table, Bitmapset *asked)
 								   gpucol_nearest_asked_below(query, foreach_current_index(lc) + 1, asked));
 	}
 	rewrite_sublinks((Node *) query->targetList, &count);
+	rewrite_sublinks((Node *) query->mergeActionList, &count);
 	rewrite_sublinks((Node *) query->jointree, &count);
 	rewrite_sublinks(query->havingQual, &count);
 	if (reason != NULL || query->setOperations != NULL)

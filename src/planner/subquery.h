@@ -239,10 +239,13 @@ extern bool gpucol_subquery_collects(const Query *query);
 extern Node *gpucol_subquery_join_array(Query *query, SubLink *sublink);
 
 /*
- * subquery_update.c: join the scalar subqueries in a clause of a query that is UPDATE or DELETE; how many, 0 for
- * others.
+ * subquery_update.c: join the scalar subqueries in a clause of a query that is UPDATE, DELETE or MERGE; how many, 0 for
+ * others.  With `tables` those that have no columns of other tables of the query.
  */
-extern int	gpucol_subquery_join_changed(Query *query, Node **clause);
+extern int	gpucol_subquery_join_changed(Query *query, Node **clause, const Bitmapset *tables);
+
+/* subquery_merge.c: join those in the actions of MERGE to its source; how many. */
+extern int	gpucol_subquery_join_merged(Query *query);
 
 /* Note why a correlated subquery over a gpucol table stays; another is none to speak of. */
 extern void gpucol_subquery_stays(SubLink *sublink, const char *reason);

@@ -69,6 +69,29 @@ typedef struct Way
 	double		cost;			/* of the rows that are asked for */
 } Way;
 
+/* Add what the subplans of an expression cost for each row. */
+static bool
+add_subplans(Node *node, double *cost)
+{
+	if (node == NULL)
+		return false;
+	if (IsA(node, SubPlan))
+		*cost += ((SubPlan *) node)->per_call_cost;
+	return expression_tree_walker(node, add_subplans, cost);
+}
+
+/* What MERGE's actions cost, which PostgreSQL does not count. */
+static double
+actions_cost(const Plan *plan)
+{
+	double		cost = 0;
+
+	if (!IsA(plan, ModifyTable) || ((const ModifyTable *) plan)->mergeActionLists == NIL)
+		return 0;
+	add_subplans((Node *) ((const ModifyTable *) plan)->mergeActionLists, &cost);
+	return cost * outerPlan(plan)->plan_rows;
+}
+
 /*
  * Plan a statement one way by the next planner hook, since other extensions' hooks of paths count on
  * theirs having been called; `before` are the reasons noted before.
@@ -84,7 +107,7 @@ try_way(Way *way, planner_hook_type planner, List *before, const char *query_str
 	way->stmt = planner(copyObject(way->parse), query_string, cursor_options, params);
 	way->reasons = gpucol_reason_swap(NIL);
 	plan = way->stmt->planTree;
-	way->cost = plan->startup_cost + part * (plan->total_cost - plan->startup_cost);
+	way->cost = plan->startup_cost + part * (plan->total_cost - plan->startup_cost) + actions_cost(plan);
 }
 
 /*

@@ -42,6 +42,7 @@
 typedef struct Changing
 {
 	Query	   *query;
+	const Bitmapset *tables;	/* those whose columns they may have, or NULL: any */
 	int			count;			/* subqueries that are joined */
 	List	   *split;			/* those of one column each, made of such with several, */
 	bool		stays;			/* and one of them is not joined */
@@ -155,6 +156,17 @@ join_subquery(Query *query, SubLink *sublink)
 	return result;
 }
 
+/* Has a subquery columns only of tables that it may have them of? */
+static bool
+may_join(const Changing *changing, SubLink *sublink)
+{
+	if (changing->tables == NULL ||
+		bms_is_subset(pull_varnos_of_level(NULL, sublink->subselect, 1), changing->tables))
+		return true;
+	gpucol_subquery_stays(sublink, "it is asked for by columns of MERGE's target that ON does not compare with the source");
+	return false;
+}
+
 static Node *
 rewrite(Node *node, Changing *changing)
 {
@@ -164,7 +176,7 @@ rewrite(Node *node, Changing *changing)
 		return NULL;
 	if (!IsA(node, SubLink))
 		return expression_tree_mutator(node, rewrite, changing);
-	joined = ((SubLink *) node)->subLinkType == EXPR_SUBLINK ?
+	joined = ((SubLink *) node)->subLinkType == EXPR_SUBLINK && may_join(changing, (SubLink *) node) ?
 		join_subquery(changing->query, (SubLink *) node) : NULL;
 	changing->count += joined != NULL;
 	changing->stays |= joined == NULL && list_member_ptr(changing->split, node);
@@ -308,11 +320,11 @@ rewrite_split(Changing *changing, Node **clause)
 }
 
 int
-gpucol_subquery_join_changed(Query *query, Node **clause)
+gpucol_subquery_join_changed(Query *query, Node **clause, const Bitmapset *tables)
 {
-	Changing	changing = {.query = query};
+	Changing	changing = {.query = query,.tables = tables};
 
-	if ((query->commandType != CMD_UPDATE && query->commandType != CMD_DELETE) || !query->hasSubLinks ||
+	if (query->commandType == CMD_SELECT || query->commandType == CMD_INSERT || !query->hasSubLinks ||
 		query->jointree->fromlist == NIL)
 		return 0;
 	if (*clause != NULL && !rewrite_split(&changing, clause))
