@@ -489,6 +489,17 @@ store_latest(Relation table, uint64 row_number, TupleTableSlot *slot)
 	return true;
 }
 
+/*
+ * Has a dirty snapshot seen a row that nobody is inserting or deleting?  Who looks for a key so has locked the table
+ * for writing and has an older snapshot: the row stays.  Mostly it is not read at all.
+ */
+static bool
+is_live(Snapshot snapshot)
+{
+	return snapshot->snapshot_type == SNAPSHOT_DIRTY && !TransactionIdIsValid(snapshot->xmin) &&
+		!TransactionIdIsValid(snapshot->xmax) && ActiveSnapshotSet();
+}
+
 bool
 gpucol_fetch_row(Relation table, uint64 row_number, Snapshot snapshot,
 				 TupleTableSlot *slot)
@@ -514,6 +525,8 @@ gpucol_fetch_row(Relation table, uint64 row_number, Snapshot snapshot,
 		gpucol_slot_plan(slot, NULL);
 		store_lasting(table, &segment, row_number, slot);
 	}
+	else if (is_live(snapshot))
+		store_lasting(table, &segment, row_number, slot);
 	else
 		store_single(table, &segment, row_number, slot);
 	if (snapshot->snapshot_type == SNAPSHOT_ANY)

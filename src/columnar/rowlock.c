@@ -42,6 +42,28 @@
 #include "columnar/view.h"
 #include "compat.h"
 
+/* Rows that are locked one after another get their records in batches of so many. */
+#define BATCH_ROWS	64
+
+/*
+ * The records of some rows that follow each other, as this subtransaction has found or
+ * made them.  A record is looked at again before it is locked; where none is kept there
+ * may be one all the same.
+ */
+static struct
+{
+	Oid			space;
+	Oid			file;			/* of the TOAST relation */
+	TransactionId xid;			/* invalid = nothing kept */
+	SubTransactionId subid;
+	uint64		next;			/* behind the row that was locked last */
+	uint32		run;			/* rows locked in order up to there */
+	uint64		first;
+	uint32		n;
+	bool		looked;			/* they were looked for since the latch was taken */
+	ItemPointerData records[BATCH_ROWS];	/* invalid: not found */
+}			batch;
+
 /* ------------------------------------------------------------------------
  * Latches
  * ------------------------------------------------------------------------
@@ -74,6 +96,7 @@ gpucol_rowlock_unlatch(GpucolDirectory *dir, ItemPointer tid)
 {
 	ItemPointerData latch = latch_tid(tid);
 
+	batch.looked = false;
 	UnlockTuple(dir->toast, &latch, ExclusiveLock);
 }
 
@@ -81,27 +104,6 @@ gpucol_rowlock_unlatch(GpucolDirectory *dir, ItemPointer tid)
  * Records
  * ------------------------------------------------------------------------
  */
-
-/* Rows that are locked one after another get their records in batches of so many. */
-#define BATCH_ROWS	64
-
-/*
- * The records of some rows that follow each other, as this subtransaction has found or
- * made them.  A record is looked at again before it is locked; where none is kept there
- * may be one all the same.
- */
-static struct
-{
-	Oid			space;
-	Oid			file;			/* of the TOAST relation */
-	TransactionId xid;			/* invalid = nothing kept */
-	SubTransactionId subid;
-	uint64		next;			/* behind the row that was locked last */
-	uint32		run;			/* rows locked in order up to there */
-	uint64		first;
-	uint32		n;
-	ItemPointerData records[BATCH_ROWS];	/* invalid: not found */
-}			batch;
 
 /* Is the batch one of this table and subtransaction? */
 static bool
@@ -185,6 +187,7 @@ find_records(GpucolDirectory *dir, uint64 first, uint32 n)
 	gpucol_directory_scan_end(&scan);
 	batch.first = first;
 	batch.n = n;
+	batch.looked = true;
 }
 
 /* Find the lock record of a row. */
@@ -233,7 +236,8 @@ make_record(GpucolDirectory *dir, uint64 row_number, ItemPointer record)
 	ItemPointerData made[BATCH_ROWS];
 	uint32		nmade = 0;
 
-	find_records(dir, row_number, n);
+	if (!batch.looked || !batch_holds(dir) || batch.first != row_number || batch.n < n)
+		find_records(dir, row_number, n);
 	gpucol_directory_admit(dir, GPUCOL_LACKS_LOCKS);
 	for (uint32 i = 0; i < n; i++)
 	{
