@@ -4,12 +4,13 @@
  *	  All rows of a range of keys at once.
  *
  * A statement that deletes many rows leaves as many tombstones, one behind the other in the index and
- * on the pages that it leads to.  A scan (directory_scan.c) goes from the index to a row and
- * back, and locks the row's page for each.  Here a page of the index is read as a whole, then the
- * rows of its entries, those of one page under one lock.
+ * on the pages that it leads to.  Those of many statements, each of a row or two, lie on the pages in the
+ * order of time, and in the index in the order of rows.  A scan (directory_scan.c) goes from the index to a row and
+ * back, and locks the row's page for each.  Here some pages of the index are read as a whole, then the
+ * rows of their entries, in the order of the pages on which these lie: those of one page under one lock.
  *
- * The same is checked as by a scan, and in the same order: pages of the index, that each
- * entry leads to a row of its key, and the row.  As there, the index page is pinned meanwhile, which holds
+ * The same is checked as by a scan: pages of the index, that each
+ * entry leads to a row of its key, and the row.  As there, the index pages are pinned meanwhile, which holds
  * VACUUM off.  Entries of dead rows are not marked.
  *
  * Serializable transactions note what they look at, and so scan.
@@ -28,6 +29,19 @@
 #include "columnar/item.h"
 #include "columnar/settled.h"
 
+/* Pages of the index that are read before the rows of their entries are, */
+#define MOST_LEAVES		64
+/* and the share of all buffers that they are at most. */
+#define LEAVES_SHARE	64
+
+/* An entry of the index. */
+typedef struct RunEntry
+{
+	GpucolRowKey key;
+	ItemPointerData tid;
+	bool		seen;			/* the snapshot sees its row */
+} RunEntry;
+
 typedef struct Run
 {
 	GpucolDirectory *dir;
@@ -38,7 +52,13 @@ typedef struct Run
 	Buffer		buffer;			/* of the page that was looked at last */
 	bool		any;			/* a row was seen, of this key: */
 	GpucolRowKey seen;
-	const char *problem;		/* of an entry */
+
+	/* pages of the index, which are pinned, and their entries in the order of keys */
+	uint32		nleaves;
+	Buffer		leaves[MOST_LEAVES];
+	uint32		n;
+	uint32		room;
+	RunEntry   *entries;
 } Run;
 
 /* The same by a scan. */
@@ -77,51 +97,141 @@ is_seen(const Run *run, const GpucolDirectoryTuple *row)
 		HeapTupleSatisfiesVisibility(row->tuple, run->snapshot, row->buffer);
 }
 
-/* Go where an index entry leads, on the locked page. */
+/* Raise the error of an entry. */
 static void
-visit(Run *run, GpucolRowKey key, const ItemPointerData *place)
+raise_problem(const Run *run, RunEntry *entry, const char *problem)
 {
+	gpucol_value_damaged(run->dir, &entry->tid, entry->key.id, entry->key.seq, problem);
+}
+
+/* Go where an index entry leads, on the locked page; what is wrong with it, or NULL. */
+static const char *
+visit(Run *run, RunEntry *entry)
+{
+	const char *problem = NULL;
 	HeapTupleData tuple;
 	GpucolDirectoryTuple row;
 
-	gpucol_item_ahead(BufferGetPage(run->buffer), ItemPointerGetOffsetNumberNoCheck(place));
-	if (gpucol_directory_look(run->dir, run->buffer, unconstify(ItemPointerData *, place), key,
-							  &tuple, &row, &run->problem) != GPUCOL_PLACE_ROW ||
-		!is_seen(run, &row))
-		return;
-	if (run->any && run->seen.id == key.id && run->seen.seq == key.seq)
-		run->problem = "stands there twice";
-	run->any = true;
-	run->seen = key;
-	run->take(gpucol_directory_number(run->base, key.id, key.seq), run->arg);
+	entry->seen = gpucol_directory_look(run->dir, run->buffer, &entry->tid, entry->key, &tuple, &row,
+										&problem) == GPUCOL_PLACE_ROW && is_seen(run, &row);
+	return problem;
 }
 
-/* Go where the entries of a page of the index lead. */
-static void
-visit_all(Run *run, const GpucolIndexLeaf *leaf)
+static BlockNumber
+block_of(const RunEntry *entry)
 {
-	uint32		i = 0;
+	return ItemPointerGetBlockNumberNoCheck(&entry->tid);
+}
 
-	while (i < leaf->n)
+/*
+ * The entries' numbers in the order of the pages that they lead to.  Where there are
+ * far more pages than entries they stay as they are.
+ */
+static uint32 *
+order_by_page(const Run *run)
+{
+	uint32	   *order = palloc(run->n * sizeof(uint32));
+	BlockNumber first = block_of(&run->entries[0]);
+	BlockNumber last = first;
+	uint32	   *starts;
+
+	for (uint32 i = 0; i < run->n; i++)
 	{
-		BlockNumber block = ItemPointerGetBlockNumberNoCheck(&leaf->tids[i]);
-		uint32		first = i;
-
-		if (!pin_page(run, block))
-			run->problem = "lies behind the end of the relation";
-		else
-		{
-			LockBuffer(run->buffer, BUFFER_LOCK_SHARE);
-			for (; i < leaf->n && run->problem == NULL &&
-				 ItemPointerGetBlockNumberNoCheck(&leaf->tids[i]) == block; i++)
-				visit(run, leaf->keys[i], &leaf->tids[i]);
-			LockBuffer(run->buffer, BUFFER_LOCK_UNLOCK);
-			first = i - 1;
-		}
-		if (run->problem != NULL)
-			gpucol_value_damaged(run->dir, &leaf->tids[first], leaf->keys[first].id,
-								 leaf->keys[first].seq, run->problem);
+		order[i] = i;
+		first = Min(first, block_of(&run->entries[i]));
+		last = Max(last, block_of(&run->entries[i]));
 	}
+	if (last - first >= run->n)
+		return order;
+	starts = palloc0((last - first + 2) * sizeof(uint32));
+	for (uint32 i = 0; i < run->n; i++)
+		starts[block_of(&run->entries[i]) - first + 1]++;
+	for (BlockNumber i = 1; i <= last - first; i++)
+		starts[i] += starts[i - 1];
+	for (uint32 i = 0; i < run->n; i++)
+		order[starts[block_of(&run->entries[i]) - first]++] = i;
+	pfree(starts);
+	return order;
+}
+
+/* Look at the rows of those entries, from the i-th in this order on, that lead to the same page; the next one's. */
+static uint32
+visit_page(Run *run, const uint32 *order, uint32 i)
+{
+	RunEntry   *entry = &run->entries[order[i]];
+	BlockNumber block = block_of(entry);
+	const char *problem = NULL;
+
+	if (!pin_page(run, block))
+		raise_problem(run, entry, "lies behind the end of the relation");
+	LockBuffer(run->buffer, BUFFER_LOCK_SHARE);
+	do
+	{
+		entry = &run->entries[order[i++]];
+		if (i < run->n)
+			gpucol_item_ahead(BufferGetPage(run->buffer),
+							  ItemPointerGetOffsetNumberNoCheck(&run->entries[order[i]].tid));
+		problem = visit(run, entry);
+	} while (problem == NULL && i < run->n && block_of(&run->entries[order[i]]) == block);
+	LockBuffer(run->buffer, BUFFER_LOCK_UNLOCK);
+	if (problem != NULL)
+		raise_problem(run, entry, problem);
+	return i;
+}
+
+/* Take the rows that the snapshot sees, in the order of keys. */
+static void
+take_seen(Run *run)
+{
+	for (uint32 i = 0; i < run->n; i++)
+	{
+		RunEntry   *entry = &run->entries[i];
+
+		if (!entry->seen)
+			continue;
+		if (run->any && run->seen.id == entry->key.id && run->seen.seq == entry->key.seq)
+			raise_problem(run, entry, "stands there twice");
+		run->any = true;
+		run->seen = entry->key;
+		run->take(gpucol_directory_number(run->base, entry->key.id, entry->key.seq), run->arg);
+	}
+}
+
+/* Go where the entries that were read lead, and let go of their pages. */
+static void
+visit_all(Run *run)
+{
+	if (run->n > 0)
+	{
+		uint32	   *order = order_by_page(run);
+
+		for (uint32 i = 0; i < run->n;)
+			i = visit_page(run, order, i);
+		take_seen(run);
+		pfree(order);
+	}
+	for (uint32 i = 0; i < run->nleaves; i++)
+		ReleaseBuffer(run->leaves[i]);
+	run->nleaves = 0;
+	run->n = 0;
+}
+
+/* Add the entries of a page of the index, which gets one more pin. */
+static void
+add_leaf(Run *run, const GpucolIndexLeaf *leaf)
+{
+	if (leaf->n == 0)
+		return;
+	if (run->n + leaf->n > run->room)
+	{
+		run->room = Max(2 * run->room, run->n + leaf->n);
+		run->entries = run->entries == NULL ? palloc(run->room * sizeof(RunEntry)) :
+			repalloc(run->entries, run->room * sizeof(RunEntry));
+	}
+	for (uint32 i = 0; i < leaf->n; i++)
+		run->entries[run->n++] = (RunEntry) {.key = leaf->keys[i], .tid = leaf->tids[i]};
+	IncrBufferRefCount(leaf->buffer);
+	run->leaves[run->nleaves++] = leaf->buffer;
 }
 
 void
@@ -134,6 +244,7 @@ gpucol_directory_run(GpucolDirectory *dir, Snapshot snapshot, Oid base, uint64 f
 	GpucolRowKey last;
 	Relation	index;
 	MemoryContext old;
+	uint32		most = Max(Min(MOST_LEAVES, NBuffers / LEAVES_SHARE), 1);
 
 	if (!gpucol_settled_by_header(snapshot) || dir->note_damage != NULL)
 	{
@@ -152,9 +263,14 @@ gpucol_directory_run(GpucolDirectory *dir, Snapshot snapshot, Oid base, uint64 f
 		 more; more = gpucol_index_next_leaf(dir, index, first, last, leaf))
 	{
 		CHECK_FOR_INTERRUPTS();
-		visit_all(&run, leaf);
+		add_leaf(&run, leaf);
+		if (run.nleaves == most)
+			visit_all(&run);
 	}
+	visit_all(&run);
 	if (BufferIsValid(run.buffer))
 		ReleaseBuffer(run.buffer);
+	if (run.entries != NULL)
+		pfree(run.entries);
 	pfree(leaf);
 }
