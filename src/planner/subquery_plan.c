@@ -11,6 +11,7 @@
  */
 #include "postgres.h"
 
+#include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
 #include "optimizer/planmain.h"
 #include "optimizer/planner.h"
@@ -34,6 +35,28 @@ has_sublinks(Node *node, void *context)
 	return expression_tree_walker(node, has_sublinks, context);
 }
 
+/*
+ * Have the columns of a rewritten statement the type modifiers that they were announced with: the least of some
+ * numeric(9,2) is a numeric.
+ */
+static void
+keep_modifiers(const Query *announced, Query *rewritten)
+{
+	ListCell   *old;
+	ListCell   *new;
+
+	forboth(old, announced->targetList, new, rewritten->targetList)
+	{
+		TargetEntry *tle = lfirst_node(TargetEntry, new);
+		Node	   *before = (Node *) lfirst_node(TargetEntry, old)->expr;
+		Node	   *now = (Node *) tle->expr;
+
+		if (!tle->resjunk && exprType(now) == exprType(before) && exprTypmod(now) != exprTypmod(before))
+			tle->expr = (Expr *) makeRelabelType(tle->expr, exprType(before), exprTypmod(before), exprCollation(before),
+												 COERCE_IMPLICIT_CAST);
+	}
+}
+
 /* A rewritten copy of a statement, or NULL if there is nothing to rewrite. */
 static Query *
 rewrite_statement(Query *parse, int cursor_options)
@@ -51,6 +74,7 @@ rewrite_statement(Query *parse, int cursor_options)
 	{
 		count = gpucol_subquery_rewrite(copy, (cursor_options & (CURSOR_OPT_SCROLL | CURSOR_OPT_FAST_PLAN)) != 0);
 		gpucol_nearest_place(copy);
+		keep_modifiers(parse, copy);
 	}
 	PG_FINALLY();
 	{

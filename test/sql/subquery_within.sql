@@ -72,5 +72,10 @@ SET gpucol.enabled = off;
 UPDATE copied SET v = (SELECT p.v FROM copied p WHERE p.dev = copied.dev AND p.n = copied.n - 1) WHERE n > -2147483648;
 SELECT count(*) FROM (SELECT read::text FROM read EXCEPT ALL SELECT copied::text FROM copied) x;
 RESET gpucol.enabled;
+-- the result of a prepared statement has the type that it was announced with
+CREATE TABLE priced USING gpucol AS SELECT i AS k, (i * 1.25)::numeric(9,2) AS p, ('c' || i % 7)::varchar(5) AS c FROM generate_series(1, 3000) i;
+ANALYZE priced;
+PREPARE prices AS SELECT a.k, (SELECT b.p FROM priced b WHERE b.k = a.k + 1 AND b.p > 0) AS next, (SELECT b.c FROM priced b WHERE b.k = a.k - 1) AS before FROM priced a ORDER BY 2 DESC LIMIT 3;
+EXECUTE prices;
 SET client_min_messages = warning;
 DROP SCHEMA subquery_within CASCADE;

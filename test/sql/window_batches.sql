@@ -47,7 +47,7 @@ SELECT delivered('SELECT z, count(*) FROM (SELECT slow(v) AS z, rank() OVER (ORD
 SELECT delivered('SELECT v, count(*) FROM (SELECT v, lag(slow(v)) OVER (ORDER BY id) AS a FROM g) q WHERE a > 3 GROUP BY v');
 SELECT delivered('SELECT z, count(*) FROM (SELECT slow(v) AS z, rank() OVER (ORDER BY w) AS a FROM g) q WHERE a > 3 GROUP BY z');
 SELECT delivered('SELECT v, count(*) FROM (SELECT v, rank() OVER (ORDER BY w) AS a FROM g) q WHERE a > random() - 1 GROUP BY v');
-SELECT delivered('SELECT v, count(*) FROM (SELECT v, id, rank() OVER (ORDER BY w) AS a FROM g) q WHERE a > (SELECT count(*) FROM dim WHERE k < q.id) GROUP BY v');
+SELECT delivered('SELECT v, count(*) FROM (SELECT v, id, rank() OVER (ORDER BY w) AS a FROM g) q WHERE a > (SELECT count(*) FROM dim WHERE k < q.id OFFSET 0) GROUP BY v');
 -- joined, the derived table being looked up in or flowing, and a union of several
 SELECT delivered('SELECT label, count(*), max(r) FROM (SELECT k, dense_rank() OVER (PARTITION BY v ORDER BY w) AS r FROM g) q JOIN dim USING (k) WHERE r > 5 GROUP BY label');
 SELECT delivered('SELECT r, count(*) FROM (SELECT lag(v) OVER (ORDER BY id) AS r FROM g UNION ALL SELECT lead(v) OVER (ORDER BY id) FROM g) q GROUP BY r');
