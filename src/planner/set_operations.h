@@ -25,6 +25,9 @@ extern Query *gpucol_set_operations(Query *parse);
  */
 extern Query *gpucol_with_inline(Query *parse);
 
+/* ... may a query have other rows each time, though no function in it is volatile?  A walker without context. */
+extern bool gpucol_with_has_choice(Node *node, void *context);
+
 /*
  * with_distinct.c: the statement, in which WITH queries have each row once if no reader asks how often it is
  * there.  Changes `parse`.

@@ -15,8 +15,9 @@
  *
  *	  columns			the widest parts of the comparisons that refer to nothing but that entry and may be computed
  *						for all its rows; and, so that the join has keys, of equalities what they compare with
- *	  rows				those that pass the outer query's own conditions (subquery_restrict.c): others
- *						are no rows of its result
+ *	  rows				those that pass the outer query's own conditions (subquery_restrict.c): others are no rows
+ *						of its result.  They must be the same when they are read again, and none may be padded
+ *						by an outer join
  *	  NULL				as a value of a column makes no strict comparison true, so that no row is found; a row of the
  *						outer query finds no group of it either.  Where it may (OR, IS DISTINCT FROM), the
  *						columns that are compared say what stands for NULL, and whether it is
@@ -44,6 +45,7 @@
 #include "lower/harmless.h"
 #include "lower/harmless_query.h"
 #include "plan/make.h"
+#include "planner/set_operations.h"
 #include "planner/subquery.h"
 #include "planner/subquery_join.h"
 
@@ -363,19 +365,50 @@ make_equalities(Domain *domain, int number)
 	return list_make2(make_equality(domain, shown), make_equality(domain, is_null));
 }
 
-/* Can the rows of the table be read once more?  Those of a WITH query are counted then. */
+/* Has a query an aggregate of floats, whose last digits may depend on who computes it? */
+static bool
+sums_floats(Node *node, void *context)
+{
+	if (node == NULL)
+		return false;
+	if (IsA(node, Aggref) && (((Aggref *) node)->aggtype == FLOAT4OID || ((Aggref *) node)->aggtype == FLOAT8OID))
+		return true;
+	if (IsA(node, Query))
+		return query_tree_walker((Query *) node, sums_floats, context, 0);
+	return expression_tree_walker(node, sums_floats, context);
+}
+
+/* Has a query the same rows each time that it is computed? */
+static bool
+is_same_again(Query *query)
+{
+	return !gpucol_with_has_choice((Node *) query, NULL) && !contain_volatile_functions((Node *) query) &&
+		!sums_floats((Node *) query, NULL);
+}
+
+/*
+ * Can the rows of the table be read once more, and are they those that the subquery is executed for?  A join may pad
+ * them with NULLs, which the table has not.
+ */
 static bool
 can_read_again(Domain *domain)
 {
 	Query	   *outer = domain->join->outer;
 	const RangeTblEntry *rte = rt_fetch(domain->table, outer->rtable);
+	CommonTableExpr *cte;
 
-	if (rte->lateral)
+	if (rte->lateral || gpucol_subquery_is_padded((Node *) outer->jointree, (int) domain->table, false))
 		return false;
-	if (rte->rtekind == RTE_CTE && rte->ctelevelsup == 0)
-		domain->join->domain_cte = gpucol_harmless_find_cte(outer, rte->ctename);
-	return (rte->rtekind == RTE_RELATION && rte->tablesample == NULL) || domain->join->domain_cte != NULL ||
-		(rte->rtekind == RTE_SUBQUERY && !reads_with((Node *) rte->subquery, NULL));
+	if (rte->rtekind == RTE_SUBQUERY)
+		return !reads_with((Node *) rte->subquery, NULL) && is_same_again(rte->subquery);
+	if (rte->rtekind != RTE_CTE || rte->ctelevelsup > 0)
+		return rte->rtekind == RTE_RELATION && rte->tablesample == NULL;
+	cte = gpucol_harmless_find_cte(outer, rte->ctename);
+	if (cte == NULL || (cte->ctematerialized != CTEMaterializeAlways && !is_same_again(castNode(Query, cte->ctequery))))
+		return false;
+	/* its readers are counted when the join is made */
+	domain->join->domain_cte = cte;
+	return true;
 }
 
 void

@@ -80,9 +80,8 @@ typedef enum Reading
 
 /* ---- the query ---- */
 
-/* May a query have other rows each time, though no function in it is volatile? */
-static bool
-has_free_choice(Node *node, void *context)
+bool
+gpucol_with_has_choice(Node *node, void *context)
 {
 	if (node == NULL)
 		return false;
@@ -92,9 +91,9 @@ has_free_choice(Node *node, void *context)
 
 		return query->limitCount != NULL || query->limitOffset != NULL || query->hasWindowFuncs ||
 			query->hasDistinctOn || query->hasTargetSRFs || query->rowMarks != NIL ||
-			query_tree_walker((Query *) node, has_free_choice, context, 0);
+			query_tree_walker((Query *) node, gpucol_with_has_choice, context, 0);
 	}
-	return expression_tree_walker(node, has_free_choice, context);
+	return expression_tree_walker(node, gpucol_with_has_choice, context);
 }
 
 /* Is column `attno` one whose value a row has before it is grouped, in every branch? */
@@ -131,7 +130,7 @@ may_inline(Query *query, const CommonTableExpr *cte)
 
 	return cte->ctematerialized == CTEMaterializeDefault && !cte->cterecursive && cte->cterefcount > 1 &&
 		inner->commandType == CMD_SELECT && OidIsValid(gpucol_subquery_table(inner)) &&
-		!has_free_choice((Node *) inner, NULL) && !contain_volatile_functions((Node *) inner) &&
+		!gpucol_with_has_choice((Node *) inner, NULL) && !contain_volatile_functions((Node *) inner) &&
 		gpucol_harmless_query(inner, query, false) == NULL;
 }
 
