@@ -593,9 +593,12 @@ static inline void
 gpucol_compat_no_permissions(Query *from, Query *to, RangeTblEntry *rte)
 {
 #if PG_VERSION_NUM >= 160000
-	RTEPermissionInfo *original = getRTEPermissionInfo(from->rteperminfos, rte);
+	RTEPermissionInfo *original;
 	RTEPermissionInfo *copy;
 
+	if (rte->perminfoindex == 0)
+		return;
+	original = getRTEPermissionInfo(from->rteperminfos, rte);
 	rte->perminfoindex = 0;
 	copy = addRTEPermissionInfo(&to->rteperminfos, rte);
 	copy->checkAsUser = original->checkAsUser;
