@@ -82,5 +82,6 @@ CREATE VIEW stay AS SELECT * FROM (VALUES
 	(11, 'WITH a AS NOT MATERIALIZED (SELECT id, n FROM o ORDER BY id LIMIT 9) SELECT a.id, (SELECT count(*) FROM i b WHERE b.n < a.n) AS v FROM a')) x (number, query);
 \set include :srcdir /include/reason.psql
 \i :include
-SELECT number, compare(query), reason(query) FROM stay ORDER BY number;
+-- from PostgreSQL 16 on a padded column is of the join, too
+SELECT number, compare(query), CASE WHEN number IN (7, 8) THEN substr(reason(query), 1, 15) ELSE reason(query) END AS reason FROM stay ORDER BY number;
 DROP SCHEMA subquery_domain CASCADE;
