@@ -439,6 +439,19 @@ gpucol_compat_explain_one_query(Query *query, int cursor_options,
 #define GPUCOL_COMPAT_RUN_ONCE_ARG	, execute_once
 #endif
 
+#include "executor/executor.h"
+
+/* Run a statement by the next ExecutorRun hook, or PostgreSQL's own function where there is none. */
+static inline void
+gpucol_compat_run_next(ExecutorRun_hook_type next, QueryDesc *query, ScanDirection direction,
+					   uint64 count GPUCOL_COMPAT_RUN_ONCE)
+{
+	if (next != NULL)
+		next(query, direction, count GPUCOL_COMPAT_RUN_ONCE_ARG);
+	else
+		standard_ExecutorRun(query, direction, count GPUCOL_COMPAT_RUN_ONCE_ARG);
+}
+
 /*
  * Freeze rows of a page that is locked exclusively, and log it as VACUUM does; no snapshot of a
  * standby conflicts.  15 takes the oldest transaction whose snapshots do not.

@@ -387,15 +387,6 @@ is_steady(const PlannedStmt *stmt)
 	return false;
 }
 
-static void
-run_plan(QueryDesc *query, ScanDirection direction, uint64 count GPUCOL_COMPAT_RUN_ONCE)
-{
-	if (previous_run)
-		previous_run(query, direction, count GPUCOL_COMPAT_RUN_ONCE_ARG);
-	else
-		standard_ExecutorRun(query, direction, count GPUCOL_COMPAT_RUN_ONCE_ARG);
-}
-
 bool
 gpucol_burials_is_steady(void)
 {
@@ -408,7 +399,7 @@ run_query(QueryDesc *query, ScanDirection direction, uint64 count GPUCOL_COMPAT_
 {
 	if (!steady && !is_steady(query->plannedstmt))
 	{
-		run_plan(query, direction, count GPUCOL_COMPAT_RUN_ONCE_ARG);
+		gpucol_compat_run_next(previous_run, query, direction, count GPUCOL_COMPAT_RUN_ONCE_ARG);
 		return;
 	}
 	gpucol_burials_write();
@@ -418,7 +409,7 @@ run_query(QueryDesc *query, ScanDirection direction, uint64 count GPUCOL_COMPAT_
 		merging = query->operation == CMD_MERGE;
 		asked.relid = run.relid = InvalidOid;
 		run.rows = 0;
-		run_plan(query, direction, count GPUCOL_COMPAT_RUN_ONCE_ARG);
+		gpucol_compat_run_next(previous_run, query, direction, count GPUCOL_COMPAT_RUN_ONCE_ARG);
 		gpucol_burials_write();
 	}
 	PG_FINALLY();

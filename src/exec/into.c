@@ -595,10 +595,7 @@ run_query(QueryDesc *query, ScanDirection direction, uint64 count
 		ScanDirectionIsForward(direction) && !query->already_executed &&
 		find_obstacle(query, &source) == NULL)
 		divert_rows(query, &source);
-	if (previous_run)
-		previous_run(query, direction, count GPUCOL_COMPAT_RUN_ONCE_ARG);
-	else
-		standard_ExecutorRun(query, direction, count GPUCOL_COMPAT_RUN_ONCE_ARG);
+	gpucol_compat_run_next(previous_run, query, direction, count GPUCOL_COMPAT_RUN_ONCE_ARG);
 }
 
 void

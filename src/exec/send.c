@@ -453,15 +453,6 @@ is_served(const QueryDesc *query)
 }
 
 static void
-run(QueryDesc *query, ScanDirection direction, uint64 count GPUCOL_COMPAT_RUN_ONCE)
-{
-	if (previous_run)
-		previous_run(query, direction, count GPUCOL_COMPAT_RUN_ONCE_ARG);
-	else
-		standard_ExecutorRun(query, direction, count GPUCOL_COMPAT_RUN_ONCE_ARG);
-}
-
-static void
 run_query(QueryDesc *query, ScanDirection direction, uint64 count
 		  GPUCOL_COMPAT_RUN_ONCE)
 {
@@ -470,14 +461,14 @@ run_query(QueryDesc *query, ScanDirection direction, uint64 count
 
 	if (!is_served(query))
 	{
-		run(query, direction, count GPUCOL_COMPAT_RUN_ONCE_ARG);
+		gpucol_compat_run_next(previous_run, query, direction, count GPUCOL_COMPAT_RUN_ONCE_ARG);
 		return;
 	}
 	sender = make_sender(client, ActivePortal->formats);
 	query->dest = &sender->pub;
 	PG_TRY();
 	{
-		run(query, direction, count GPUCOL_COMPAT_RUN_ONCE_ARG);
+		gpucol_compat_run_next(previous_run, query, direction, count GPUCOL_COMPAT_RUN_ONCE_ARG);
 	}
 	PG_FINALLY();
 	{
