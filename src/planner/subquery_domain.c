@@ -418,22 +418,15 @@ gpucol_domain_count(const GpucolGroupedJoin *join)
 		join->domain_cte->cterefcount++;
 }
 
-/* Conditions of the subquery, an equality that every branch of an OR has before it. */
-static List *
-conditions_of(const Query *query)
-{
-	Node	   *quals = query->jointree->quals;
-
-	if (quals != NULL && !IsA(quals, List))
-		quals = (Node *) canonicalize_qual((Expr *) quals, false);
-	return gpucol_subquery_conditions(quals);
-}
-
-bool
-gpucol_domain_add(GpucolGroupedJoin *join)
+/*
+ * Have join->inner, with a table more, be correlated by equalities; false, and it is as it was: no other comparisons
+ * correlate it, or join->reason says why not.
+ */
+static bool
+add_domain(GpucolGroupedJoin *join)
 {
 	Query	   *inner = join->inner;
-	List	   *conditions = conditions_of(inner);
+	List	   *conditions = gpucol_grouped_split(inner);
 	Domain		domain = {.join = join,.rti = list_length(inner->rtable) + 1};
 	List	   *all = NIL;
 	int			ncolumns;
@@ -459,5 +452,19 @@ gpucol_domain_add(GpucolGroupedJoin *join)
 	inner->jointree->fromlist = lappend(inner->jointree->fromlist, ref);
 	inner->jointree->quals = (Node *) make_ands_explicit(all);
 	join->has_domain = true;
+	return true;
+}
+
+bool
+gpucol_domain_begin_again(GpucolGroupedJoin *failed, GpucolGroupedJoin begun)
+{
+	if (failed->collects)
+		return false;
+	if (!add_domain(&begun))
+	{
+		failed->reason = begun.reason != NULL ? begun.reason : failed->reason;
+		return false;
+	}
+	*failed = begun;
 	return true;
 }

@@ -59,6 +59,9 @@ extern Node *gpucol_grouped_within(GpucolGroupedJoin *join, Node *moved);
 /* ... the value of the only row of each key, or NULL; join->beyond says of which keys there are several. */
 extern Node *gpucol_grouped_only(GpucolGroupedJoin *join, Node *value);
 
+/* The conditions of a subquery's WHERE; an equality that every branch of an OR has stands before it. */
+extern List *gpucol_grouped_split(const Query *query);
+
 /* Sort all conditions of the subquery's WHERE: they stay there, or become the join's. */
 extern bool gpucol_grouped_conditions(GpucolGroupedJoin *join);
 
@@ -72,10 +75,10 @@ extern JoinExpr *gpucol_grouped_left_join(GpucolGroupedJoin *join, List *left);
 extern void gpucol_grouped_add_join(GpucolGroupedJoin *join);
 
 /*
- * subquery_domain.c: have join->inner, with a table more, be correlated by equalities where other comparisons correlate
- * it; false, and it is as it was: none do, or join->reason says why not.
+ * subquery_domain.c: begin a join that failed again, as it was `begun`, with the domain of its subquery among its
+ * tables, so that equalities alone correlate it; false if only they did, or it has none: failed->reason says why.
  */
-extern bool gpucol_domain_add(GpucolGroupedJoin *join);
+extern bool gpucol_domain_begin_again(GpucolGroupedJoin *failed, GpucolGroupedJoin begun);
 
 /* ... when the join is made */
 extern void gpucol_domain_count(const GpucolGroupedJoin *join);

@@ -435,22 +435,15 @@ join_one_row(GpucolGroupedJoin *join, const Place *place, RangeTblEntry *rte)
 static bool
 join_place(GpucolGroupedJoin *join, const Place *place, RangeTblEntry *rte, bool one)
 {
-	GpucolGroupedJoin again;
+	GpucolGroupedJoin begun;
 
 	join->may_execute = one;
-	again = *join;
-	again.inner = copyObject(join->inner);
+	begun = *join;
+	begun.inner = copyObject(join->inner);
 	if (one ? join_one_row(join, place, rte) : join_rows(join, place, rte))
 		return true;
-	if (join->collects)
-		return false;
-	if (!gpucol_domain_add(&again))
-	{
-		join->reason = again.reason != NULL ? again.reason : join->reason;
-		return false;
-	}
-	*join = again;
-	return one ? join_one_row(join, place, rte) : join_rows(join, place, rte);
+	return gpucol_domain_begin_again(join, begun) &&
+		(one ? join_one_row(join, place, rte) : join_rows(join, place, rte));
 }
 
 bool

@@ -268,18 +268,24 @@ take_condition(GpucolGroupedJoin *join, Node *condition, List **rest)
 	return false;
 }
 
+List *
+gpucol_grouped_split(const Query *query)
+{
+	Node	   *quals = query->jointree->quals;
+
+	if (quals != NULL && !IsA(quals, List))
+		quals = (Node *) canonicalize_qual((Expr *) quals, false);
+	return gpucol_subquery_conditions(quals);
+}
+
 bool
 gpucol_grouped_conditions(GpucolGroupedJoin *join)
 {
 	FromExpr   *from = join->inner->jointree;
-	Node	   *quals = from->quals;
 	List	   *rest = NIL;
 	ListCell   *lc;
 
-	/* an equality that every branch of an OR has stands before it */
-	if (quals != NULL && !IsA(quals, List))
-		quals = (Node *) canonicalize_qual((Expr *) quals, false);
-	foreach(lc, gpucol_subquery_conditions(quals))
+	foreach(lc, gpucol_grouped_split(join->inner))
 	{
 		if (!take_condition(join, lfirst(lc), &rest))
 			return false;
@@ -563,21 +569,12 @@ prepare_join(GpucolGroupedJoin *join, bool exists)
 static Node *
 prepare_any_join(GpucolGroupedJoin *join, bool exists)
 {
-	GpucolGroupedJoin again = *join;
+	GpucolGroupedJoin begun = *join;
 	Node	   *value;
 
-	again.inner = copyObject(join->inner);
+	begun.inner = copyObject(join->inner);
 	value = prepare_join(join, exists);
-	if (value != NULL || join->collects)
-		return value;
-	if (!gpucol_domain_add(&again))
-	{
-		join->reason = again.reason != NULL ? again.reason : join->reason;
-		return NULL;
-	}
-	value = prepare_join(&again, exists);
-	*join = again;
-	return value;
+	return value == NULL && gpucol_domain_begin_again(join, begun) ? prepare_join(join, exists) : value;
 }
 
 /* The first gpucol table of the WITH queries of `around` that a query reads, or InvalidOid. */
