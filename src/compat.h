@@ -637,4 +637,15 @@ gpucol_compat_move_permissions(Query *from, Query *to, RangeTblEntry *rte)
 #endif
 }
 
+/*
+ * VACUUM of relations, each by transactions of its own, with what is allocated in a context that outlasts them.
+ */
+#if PG_VERSION_NUM >= 160000
+#define gpucol_compat_vacuum(relations, params, context) \
+	((params)->options |= VACOPT_PROCESS_MAIN | VACOPT_SKIP_DATABASE_STATS, \
+	 vacuum(relations, params, NULL, context, true))
+#else
+#define gpucol_compat_vacuum(relations, params, context)	vacuum(relations, params, NULL, true)
+#endif
+
 #endif							/* GPUCOL_COMPAT_H */

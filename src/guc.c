@@ -124,17 +124,17 @@ define_automerge(void)
 	DefineCustomIntVariable("gpucol.automerge_naptime",
 							"Time between looks for tables to merge automatically.",
 							"Rows that are younger than that are left alone.",
-							&gpucol_automerge_naptime, 60, 1, INT_MAX / 1000,
+							&gpucol_automerge_naptime, 10, 1, INT_MAX / 1000,
 							PGC_SIGHUP, GUC_UNIT_S, NULL, NULL, NULL);
 	DefineCustomRealVariable("gpucol.automerge_scale_factor",
 							 "Share of a table's rows that is added to gpucol.automerge_threshold.",
 							 NULL,
-							 &gpucol_automerge_scale_factor, 0.05, 0, 100,
+							 &gpucol_automerge_scale_factor, 0.001, 0, 100,
 							 PGC_SIGHUP, 0, NULL, NULL, NULL);
 	DefineCustomIntVariable("gpucol.automerge_threshold",
 							"Rows in a table's delta from which on it is merged automatically.",
 							NULL,
-							&gpucol_automerge_threshold, 10000, 0, INT_MAX,
+							&gpucol_automerge_threshold, 1000, 0, INT_MAX,
 							PGC_SIGHUP, 0, NULL, NULL, NULL);
 	DefineCustomIntVariable("gpucol.automerge_timeout",
 							"Time after which automatic merges turn to the next table.",

@@ -1,13 +1,17 @@
 /*-------------------------------------------------------------------------
  *
  * automerge.c
- *	  A worker that merges those tables of one database whose delta has grown, and packs small and
- *	  much-deleted segments together.
+ *	  A worker that merges those tables of one database whose delta has grown, folds their tombstones,
+ *	  and packs small and much-deleted segments together.
  *
  * The launcher (service/launcher.c) starts one in a database at each nap, and waits for it.
  * It looks at each table in turn (how many rows of the delta would be moved, on a sample
  * of its pages), merges it in transactions of its own, and ends, so that nobody waits
  * for a database.
+ *
+ * Tombstones are folded when there are as many as rows of the delta that have a table merged
+ * (early_fold.h), for which no writer waits.  What that leaves of them on the pages and in the index of the
+ * directory each scan would still go through, so the TOAST relation is vacuumed at once.
  *
  * Who is in the way of others.  A merge that a user asks for makes writers who come to a row
  * wait for all of it.  One that nobody asked for must not:
@@ -48,9 +52,11 @@
 #include "catalog/pg_class.h"
 #include "catalog/pg_database.h"
 #include "commands/defrem.h"
+#include "commands/vacuum.h"
 #include "common/hashfn.h"
 #include "common/pg_prng.h"
 #include "miscadmin.h"
+#include "nodes/makefuncs.h"
 #include "pgstat.h"
 #include "postmaster/bgworker.h"
 #include "postmaster/interrupt.h"
@@ -71,6 +77,7 @@
 #include "columnar/compact.h"
 #include "columnar/delta_count.h"
 #include "columnar/delta_pages.h"
+#include "columnar/early_fold.h"
 #include "columnar/merge.h"
 #include "columnar/merge_options.h"
 #include "columnar/view.h"
@@ -114,6 +121,9 @@ typedef enum Outcome
 	GAVE_WAY,
 	FAILED						/* with an error that the log has */
 } Outcome;
+
+/* What an attempt does; it may end the transaction that it is called in, and begin another. */
+typedef Outcome (*Work) (Oid relid);
 
 static TransactionId before;	/* rows of this transaction and of later ones stay */
 static bool gives_way;			/* the error that ends the attempt is no error */
@@ -304,6 +314,13 @@ is_wanted(HeapTuple row, Buffer buffer, void *snapshot)
 		HeapTupleSatisfiesVisibility(row, snapshot, buffer);
 }
 
+/* So many rows that one of the table's thresholds is reached. */
+static double
+least_rows(const GpucolMergeOptions *options, double rows)
+{
+	return options->threshold + options->scale_factor * rows;
+}
+
 /* Are there so many rows in the delta that the table is merged? */
 static bool
 is_due(Relation table, const GpucolMergeOptions *options)
@@ -318,7 +335,7 @@ is_due(Relation table, const GpucolMergeOptions *options)
 	rows = gpucol_delta_count(table, ranges, nranges, SAMPLED_PAGES, NULL, is_wanted,
 							  view->snapshot);
 	return rows >= 1 &&
-		rows >= options->threshold + options->scale_factor * (view->rows + rows);
+		rows >= least_rows(options, view->rows + rows);
 }
 
 /* Is the table, which is locked, to be merged? */
@@ -403,7 +420,8 @@ compact_some(Relation table)
 	GpucolCompactPace pace = {.most = gpucol_segment_rows, .step = step_or_give_way, .exclude = exclude_at_end};
 	uint32		packed;
 
-	if (!begin_with_writers(table))
+	/* it hinders short writers at its end only, unless they come to its rows */
+	if (exclusive ? !begin_with_writers(table) : find_writers(table) == LONG_WRITERS)
 		return DONE;
 	if (exclusive)
 	{
@@ -418,32 +436,120 @@ compact_some(Relation table)
 	return packed > 0 ? MORE : DONE;
 }
 
-/* Look at a table and merge some of its rows, if its lock is to be had at once. */
-static Outcome
-look_at_table(Oid relid)
+/* Open a table, if its lock is to be had at once; NULL if not, or it is gone. */
+static Relation
+open_table(Oid relid)
 {
 	Relation	table;
-	Outcome		outcome = DONE;
 
 	if (!ConditionalLockRelationOid(relid, ShareUpdateExclusiveLock))
-		return DONE;
+		return NULL;
 	table = try_table_open(relid, NoLock);
+	if (table != NULL)
+		pgstat_report_activity(STATE_RUNNING,
+							   psprintf("automerge %s.%s", get_namespace_name(RelationGetNamespace(table)),
+										RelationGetRelationName(table)));
+	return table;
+}
+
+/* Fold the tombstones of a table that is locked, if there are enough of them; how many. */
+static uint64
+fold_some(Relation table)
+{
+	GpucolMergeOptions options;
+	uint64		folded;
+
+	if (!gpucol_am_is_table(table) || table->rd_rel->relpersistence == RELPERSISTENCE_TEMP)
+		return 0;
+	gpucol_merge_options(table, &options);
+	if (!options.enabled)
+		return 0;
+	folded = gpucol_early_fold(table, least_rows(&options, gpucol_view_open(table, GetActiveSnapshot())->rows));
+	if (folded > 0)
+		ereport(DEBUG1,
+				(errmsg_internal("automatic folding of table \"%s\": " UINT64_FORMAT " rows",
+								 RelationGetRelationName(table), folded)));
+	return folded;
+}
+
+/* Vacuum a TOAST relation, if its lock is to be had at once, by transactions of its own. */
+static void
+vacuum_toast(Oid toast)
+{
+	VacuumParams params = {
+		.options = VACOPT_VACUUM | VACOPT_SKIP_LOCKED,
+		.freeze_min_age = -1,
+		.freeze_table_age = -1,
+		.multixact_freeze_min_age = -1,
+		.multixact_freeze_table_age = -1,
+		.log_min_duration = -1,
+		.index_cleanup = VACOPTVALUE_ENABLED,
+		.truncate = VACOPTVALUE_DISABLED,
+		.nworkers = -1
+	};
+	MemoryContext context = AllocSetContextCreate(TopMemoryContext, "gpucol toast", ALLOCSET_DEFAULT_SIZES);
+	MemoryContext old = MemoryContextSwitchTo(context);
+
+	gpucol_compat_vacuum(list_make1(makeVacuumRelation(NULL, toast, NIL)), &params, context);
+	MemoryContextSwitchTo(old);
+	MemoryContextDelete(context);
+}
+
+/* Look at a table and fold its tombstones. */
+static Outcome
+fold_table(Oid relid)
+{
+	Relation	table = open_table(relid);
+	Oid			toast;
+	uint64		folded;
+
 	if (table == NULL)
 		return DONE;
-	pgstat_report_activity(STATE_RUNNING,
-						   psprintf("automerge %s.%s", get_namespace_name(RelationGetNamespace(table)),
-									RelationGetRelationName(table)));
+	folded = fold_some(table);
+	toast = table->rd_rel->reltoastrelid;
+	table_close(table, NoLock);
+	if (folded == 0)
+		return DONE;
+	PopActiveSnapshot();
+	CommitTransactionCommand();
+	StartTransactionCommand();
+	vacuum_toast(toast);
+	return DONE;
+}
+
+/* Look at a table and merge some of its rows. */
+static Outcome
+merge_table(Oid relid)
+{
+	Relation	table = open_table(relid);
+	Outcome		outcome = DONE;
+
+	if (table == NULL)
+		return DONE;
 	if (is_to_be_merged(table))
 		outcome = merge_some(table);
-	else if (is_to_be_compacted(table))
+	table_close(table, NoLock);
+	return outcome;
+}
+
+/* Look at a table and pack some of its segments. */
+static Outcome
+compact_table(Oid relid)
+{
+	Relation	table = open_table(relid);
+	Outcome		outcome = DONE;
+
+	if (table == NULL)
+		return DONE;
+	if (is_to_be_compacted(table))
 		outcome = compact_some(table);
 	table_close(table, NoLock);
 	return outcome;
 }
 
-/* The same in a transaction of its own, whatever happens. */
+/* The one or the other in a transaction of its own, whatever happens. */
 static Outcome
-attempt(Oid relid)
+attempt(Work work, Oid relid)
 {
 	MemoryContext context = CurrentMemoryContext;
 	int			timeout = LockTimeout;
@@ -456,9 +562,10 @@ attempt(Oid relid)
 		PushActiveSnapshot(GetTransactionSnapshot());
 		VacuumCostBalance = 0;
 		VacuumCostActive = true;
-		outcome = look_at_table(relid);
+		outcome = work(relid);
 		VacuumCostActive = false;
-		PopActiveSnapshot();
+		if (ActiveSnapshotSet())
+			PopActiveSnapshot();
 		CommitTransactionCommand();
 	}
 	PG_CATCH();
@@ -486,16 +593,16 @@ attempt(Oid relid)
 	return outcome;
 }
 
-/* Merge a table, if it is due, in as many transactions as it takes, or as others allow. */
+/* Do what is due of some work, in as many transactions as it takes, or as others allow. */
 static void
-merge_table(Oid relid)
+work_off(Work work, Oid relid)
 {
 	int			batches = 0;
 
 	exclusive = false;
 	for (;;)
 	{
-		Outcome		outcome = attempt(relid);
+		Outcome		outcome = attempt(work, relid);
 
 		CHECK_FOR_INTERRUPTS();
 		if (outcome == DONE || outcome == FAILED || is_database_wanted() ||
@@ -509,6 +616,15 @@ merge_table(Oid relid)
 			return;
 		pg_usleep(PAUSE_MS * 1000L);
 	}
+}
+
+/* All that is due for a table.  Work that is due at each visit is no reason to leave out other work. */
+static void
+visit_table(Oid relid)
+{
+	work_off(fold_table, relid);
+	work_off(merge_table, relid);
+	work_off(compact_table, relid);
 }
 
 /* ------------------------------------------------------------------------
@@ -619,7 +735,7 @@ merge_tables(const List *tables)
 			GetCurrentTimestamp() >= after(start, WORKER_TIMES))
 			break;
 		start_timer();
-		merge_table(visit->relid);
+		visit_table(visit->relid);
 		stop_timer();
 	}
 }

@@ -11,6 +11,7 @@
  *	  chunk_id		chunk_seq			chunk_data
  *	  1				0					GpucolCounter
  *	  2				0					GpucolUpkeep
+ *	  3				0					GpucolFoldCount
  *	  16 .. 271		first row			GpucolSegmentEntry
  *	  1024 .. 1279	row / 8192			bitmap of 8192 deleted rows
  *	  4096 .. 4351	row					GpucolTombstone
@@ -18,7 +19,7 @@
  *	  8192 .. 8447	block				GpucolForward, see forward.h
  *
  * A row number n is keyed (base + n / 2^31, n mod 2^31); a bitmap is keyed the
- * same way by n / 8192, a forward by the block of TIDs.  The first two and lock records are
+ * same way by n / 8192, a forward by the block of TIDs.  The first three and lock records are
  * frozen at birth; the others are ordinary transactional tuples: their visibility
  * is the segments'.
  *
@@ -43,6 +44,7 @@
 
 #define GPUCOL_ID_COUNTER		1
 #define GPUCOL_ID_UPKEEP		2
+#define GPUCOL_ID_FOLD_COUNT	3
 #define GPUCOL_ID_SEGMENT		16
 #define GPUCOL_ID_BITMAP		1024
 #define GPUCOL_ID_TOMBSTONE		4096
@@ -101,6 +103,13 @@ typedef struct GpucolUpkeep
 	uint32		left_out;		/* runs of free pages that the list had no room for */
 	GpucolExtent free[GPUCOL_FREE_EXTENTS]; /* pages that no segment has */
 } GpucolUpkeep;
+
+/* Rows that were folded and of which indexes may have entries (early_fold.h); changed in place. */
+typedef struct GpucolFoldCount
+{
+	uint64		generation;		/* grows with each change */
+	uint64		rows;			/* that, or more */
+} GpucolFoldCount;
 
 /*
  * One segment.  Inserted by the loading (sub)transaction before the first row

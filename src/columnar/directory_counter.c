@@ -127,8 +127,8 @@ static void
 check_unused(GpucolDirectory *dir)
 {
 	static const Oid bases[] = {
-		GPUCOL_ID_UPKEEP, GPUCOL_ID_SEGMENT, GPUCOL_ID_BITMAP, GPUCOL_ID_TOMBSTONE,
-		GPUCOL_ID_LOCK, GPUCOL_ID_FORWARD
+		GPUCOL_ID_UPKEEP, GPUCOL_ID_FOLD_COUNT, GPUCOL_ID_SEGMENT, GPUCOL_ID_BITMAP,
+		GPUCOL_ID_TOMBSTONE, GPUCOL_ID_LOCK, GPUCOL_ID_FORWARD
 	};
 
 	for (int i = 0; i < (int) lengthof(bases); i++)

@@ -48,6 +48,7 @@ typedef struct ToastRow
 static const GpucolValueKind kinds[] = {
 	{GPUCOL_ID_COUNTER, 1, sizeof(GpucolCounter), 0, true, true, "row counter"},
 	{GPUCOL_ID_UPKEEP, 1, sizeof(GpucolUpkeep), 0, true, true, "list of free pages"},
+	{GPUCOL_ID_FOLD_COUNT, 1, sizeof(GpucolFoldCount), 0, true, true, "count of folded rows"},
 	{GPUCOL_ID_SEGMENT, GPUCOL_ID_SPAN, sizeof(GpucolSegmentEntry), 1, true, false,
 	"entry of segment"},
 	{GPUCOL_ID_BITMAP, GPUCOL_ID_SPAN, GPUCOL_BITMAP_BYTES, GPUCOL_BITMAP_ROWS, false, false,

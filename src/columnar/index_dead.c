@@ -10,8 +10,8 @@
  * to whoever comes to the row in another way.
  *
  * A standby must cancel the queries that still see the row: the index logs the latest
- * transaction that has deleted a row whose entry goes.  That is the tombstone's; where VACUUM
- * has folded that, it has logged the like.
+ * transaction that has deleted a row whose entry goes.  That is the tombstone's; where that is
+ * folded, the bitmap's, which came later.
  *
  * An index asks with one of its pages locked.  So a lock of the TOAST relation is taken only
  * if it is to be had at once.
@@ -30,7 +30,27 @@
 #include "columnar/index_dead.h"
 #include "columnar/rownum.h"
 
-/* Who has deleted a row, if that is committed and not yet folded; else invalid. */
+/* The transaction of the bitmap that has a row, or invalid. */
+static TransactionId
+find_folder(GpucolDirectory *dir, uint64 row_number)
+{
+	uint64		bitmap = row_number / GPUCOL_BITMAP_ROWS;
+	TransactionId folder = InvalidTransactionId;
+	GpucolDirectoryScan scan;
+	GpucolDirectoryTuple row;
+
+	if (gpucol_directory_lacks(dir) & GPUCOL_LACKS_BITMAPS)
+		return folder;
+	gpucol_directory_scan_begin(&scan, dir, SnapshotSelf, GPUCOL_ID_BITMAP, bitmap, bitmap,
+								ForwardScanDirection);
+	if (gpucol_directory_scan_next(&scan, &row) &&
+		gpucol_directory_count_bits(&row, bitmap * GPUCOL_BITMAP_ROWS, row_number, row_number + 1) > 0)
+		folder = row.xmin;
+	gpucol_directory_scan_end(&scan);
+	return folder;
+}
+
+/* Who has deleted a row, if that is committed, or has folded the deletion; else invalid. */
 static TransactionId
 find_deleter(GpucolDirectory *dir, uint64 row_number)
 {
@@ -43,7 +63,7 @@ find_deleter(GpucolDirectory *dir, uint64 row_number)
 	if (gpucol_directory_scan_next(&scan, &row))
 		deleter = row.xmin;
 	gpucol_directory_scan_end(&scan);
-	return deleter;
+	return TransactionIdIsValid(deleter) ? deleter : find_folder(dir, row_number);
 }
 
 /* Does every snapshot see what a transaction has committed? */

@@ -12,7 +12,8 @@
  * their index entries deleted, their tombstones folded into bitmaps (fold.c), and
  * pages that no segment has any more are listed for reuse (space.c).  Folded rows
  * are never again looked for in indexes, so nothing is folded before indexes are
- * cleaned, nor where VACUUM is told to leave them alone.
+ * cleaned, nor where VACUUM is told to leave them alone.  Of those that automatic merges have folded
+ * before, bitmaps tell (early_fold.h).
  *
  * At last small and much-deleted segments are packed together (compact.c), if nobody is writing to
  * the table.  Who comes to do so meanwhile has it undone.
@@ -48,6 +49,7 @@
 #include "columnar/deadrows.h"
 #include "columnar/delta_count.h"
 #include "columnar/directory_pages.h"
+#include "columnar/early_fold.h"
 #include "columnar/fold.h"
 #include "columnar/forward.h"
 #include "columnar/rowlock.h"
@@ -77,6 +79,8 @@ typedef struct SegmentVacuum
 	GpucolDirectory dir;
 	GpucolCoverage *coverage;
 	GpucolDeadRows *dead;
+	uint64		early;			/* rows that were folded before indexes were cleaned, */
+	GpucolDeadRows *folded_early;	/* and what bitmaps have, if there are any */
 	GpucolUpkeep upkeep;		/* as found; zeros where there is none */
 	ItemPointerData upkeep_tid;
 	int			nindexes;
@@ -158,7 +162,8 @@ is_dead_entry(ItemPointer tid, void *state)
 		return false;
 	row = gpucol_tid_row(tid);
 	return !gpucol_coverage_has_row(vacuum->coverage, row) ||
-		gpucol_deadrows_has(vacuum->dead, row);
+		gpucol_deadrows_has(vacuum->dead, row) ||
+		(vacuum->folded_early != NULL && gpucol_deadrows_has(vacuum->folded_early, row));
 }
 
 /*
@@ -195,6 +200,15 @@ prepare_for_spgist(const SegmentVacuum *vacuum)
 	}
 }
 
+/* The later of two transactions, each of which may be invalid. */
+static TransactionId
+later_of(TransactionId a, TransactionId b)
+{
+	if (!TransactionIdIsValid(a) || !TransactionIdIsValid(b))
+		return TransactionIdIsValid(a) ? a : b;
+	return TransactionIdFollows(a, b) ? a : b;
+}
+
 /*
  * Delete the entries of dead segment rows from all indexes.  Snapshots of a standby may
  * still see rows that nobody here sees, and nothing else that is logged tells it so.
@@ -202,12 +216,13 @@ prepare_for_spgist(const SegmentVacuum *vacuum)
 static void
 clean_indexes(SegmentVacuum *vacuum, BufferAccessStrategy strategy)
 {
-	TransactionId newest = vacuum->dead->newest;
+	TransactionId newest;
 
-	if (!TransactionIdIsValid(newest) ||
-		(TransactionIdIsValid(vacuum->coverage->newest) &&
-		 TransactionIdFollows(vacuum->coverage->newest, newest)))
-		newest = vacuum->coverage->newest;
+	if (vacuum->early > 0)
+		vacuum->folded_early = gpucol_early_fold_collect(&vacuum->dir);
+	newest = later_of(vacuum->dead->newest, vacuum->coverage->newest);
+	if (vacuum->folded_early != NULL)
+		newest = later_of(newest, vacuum->folded_early->newest);
 	if (TransactionIdIsValid(newest) && vacuum->coverage->block != InvalidBlockNumber)
 		gpucol_space_log_conflict(vacuum->rel, vacuum->coverage->block, newest);
 	prepare_for_spgist(vacuum);
@@ -245,6 +260,7 @@ indexes_need_cleaning(const SegmentVacuum *vacuum, const VacuumParams *params,
 					  bool *leave)
 {
 	bool		lost = vacuum->coverage->lost != vacuum->upkeep.cleaned;
+	uint64		nrows = vacuum->dead->nrows + vacuum->early;
 
 	*leave = false;
 	if (vacuum->nindexes == 0)
@@ -252,13 +268,12 @@ indexes_need_cleaning(const SegmentVacuum *vacuum, const VacuumParams *params,
 	if (params->index_cleanup == VACOPTVALUE_DISABLED)
 		*leave = true;
 	else if (params->index_cleanup != VACOPTVALUE_ENABLED && !lost &&
-			 vacuum->dead->nrows < FEW_DEAD_ROWS &&
-			 vacuum->dead->nrows < vacuum->coverage->rows * FEW_DEAD_SHARE)
+			 nrows < FEW_DEAD_ROWS && nrows < vacuum->coverage->rows * FEW_DEAD_SHARE)
 		*leave = true;
-	return !*leave && (lost || vacuum->dead->nrows > 0);
+	return !*leave && (lost || nrows > 0);
 }
 
-/* Remember that the indexes have no entries of lost rows. */
+/* Remember that the indexes have no entries of lost rows, nor of folded ones. */
 static void
 note_cleaned(SegmentVacuum *vacuum)
 {
@@ -273,6 +288,8 @@ note_cleaned(SegmentVacuum *vacuum)
 	gpucol_directory_overwrite(&vacuum->dir, &vacuum->upkeep_tid, &upkeep,
 							   sizeof(upkeep));
 	gpucol_space_unlock(vacuum->rel, AccessExclusiveLock);
+	gpucol_early_fold_forget(&vacuum->dir);
+	vacuum->early = 0;
 }
 
 /* Say what was done. */
@@ -313,6 +330,7 @@ vacuum_directory(SegmentVacuum *vacuum, const VacuumParams *params,
 	gpucol_directory_find(&vacuum->dir, GPUCOL_ID_UPKEEP, &vacuum->upkeep,
 						  sizeof(vacuum->upkeep), &vacuum->upkeep_tid);
 	vacuum->free_pages = count_free(&vacuum->upkeep);
+	vacuum->early = gpucol_early_fold_count(&vacuum->dir);
 	clean = indexes_need_cleaning(vacuum, params, &leave);
 	gpucol_directory_check_pages(&vacuum->dir, vacuum->coverage,
 								 clean || (params->options & VACOPT_DISABLE_PAGE_SKIPPING) != 0 ||
@@ -364,7 +382,7 @@ vacuum_segments(Relation rel, const VacuumParams *params, BufferAccessStrategy s
 	vacuum_directory(&vacuum, params, strategy);
 	vac_close_indexes(vacuum.nindexes, vacuum.indexes, NoLock);
 	report(&vacuum);
-	left = vacuum.dead->nrows - vacuum.folded.rows + vacuum.dead->recent;
+	left = vacuum.dead->nrows - vacuum.folded.rows + vacuum.dead->recent + vacuum.early;
 	gpucol_directory_close(&vacuum.dir);
 	MemoryContextSwitchTo(old);
 	MemoryContextDelete(context);

@@ -10,7 +10,8 @@
  *
  * Others may load, change and VACUUM the table meanwhile.  The snapshot was taken before
  * entries are read; so each row that it sees had its entry by then and keeps it, and VACUUM
- * had deleted the entries of each row that it sees folded.  The same holds for lost row
+ * had deleted the entries of each row that it sees folded, unless some are counted as folded
+ * before (early_fold.h).  The same holds for lost row
  * numbers, if VACUUM had noted before that indexes have none (vacuum.c).  A line pointer
  * of the delta may be removed, together with its entry, after that has been read, and become
  * another row's: a second reading tells.
@@ -47,6 +48,7 @@
 #include "utils/tuplesort.h"
 
 #include "columnar/deadrows.h"
+#include "columnar/early_fold.h"
 #include "columnar/index_build.h"
 #include "columnar/item.h"
 #include "columnar/owner.h"
@@ -77,6 +79,7 @@ typedef struct IndexVerify
 	GpucolVerify *verify;
 	GpucolCoverage *coverage;	/* before entries were read; NULL = no segments */
 	bool		lost_cleaned;	/* VACUUM had deleted the entries of its lost numbers */
+	bool		folded_cleaned; /* ... and none of folded ones */
 	uint64		bound;			/* row numbers after entries were read */
 	Relation	index;
 	IndexInfo  *info;
@@ -517,7 +520,7 @@ segment_entry_problem(IndexVerify *v, ItemPointer tid)
 	if (row >= segment->entry.nrows)
 		return "has an entry behind the rows of a segment";
 	enter_segment(v, segment);
-	return v->folded != NULL && ((v->folded[row / 32] >> (row % 32)) & 1) != 0 ?
+	return v->folded_cleaned && v->folded != NULL && ((v->folded[row / 32] >> (row % 32)) & 1) != 0 ?
 		"has an entry of a row that VACUUM has removed" : NULL;
 }
 
@@ -643,6 +646,7 @@ read_coverage(IndexVerify *v)
 	if (!gpucol_directory_open(&dir, v->verify->table, AccessShareLock))
 		return;
 	v->coverage = gpucol_coverage_read(&dir);
+	v->folded_cleaned = gpucol_early_fold_count(&dir) == 0;
 	v->lost_cleaned = gpucol_directory_find(&dir, GPUCOL_ID_UPKEEP, &upkeep,
 											sizeof(upkeep), &tid) &&
 		upkeep.cleaned == v->coverage->lost;
