@@ -103,6 +103,45 @@ sound('small', 'packed together');
 is($node->safe_psql('postgres', "SELECT bt_index_check('small_pkey', true)"), '', 'amcheck again');
 $node->safe_psql('postgres', 'DROP TABLE small, large');
 
+# Deletions here and there are folded, and VACUUM finds the index entries of their rows later.
+$node->safe_psql('postgres', <<'SQL');
+CREATE TABLE holed (a int PRIMARY KEY, b int, c text) USING gpucol;
+CREATE INDEX ON holed (b);
+INSERT INTO holed SELECT g, g % 7, 'row ' || g FROM generate_series(1, 20000) g;
+CREATE TABLE whole (LIKE holed) USING heap;
+INSERT INTO whole SELECT * FROM holed;
+SQL
+sub to_fold { return "SELECT count(*) FROM gpucol.waiting('holed') WHERE work = 'deletions to fold'"; }
+
+my $reader = $node->background_psql('postgres');
+$reader->query_safe('BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT count(*) FROM holed');
+$node->safe_psql('postgres', "DELETE FROM $_ WHERE a % 20 = 0") for qw(holed whole);
+wait_visits();
+is($node->safe_psql('postgres', to_fold()), 1, 'deletions that a snapshot needs are not folded');
+is($reader->query_safe('SELECT count(*) FROM holed'), 20000, 'and it sees the rows');
+$reader->quit;
+ok($node->poll_query_until('postgres', to_fold(), '0'), 'deletions are folded');
+same_rows($node, 'holed', 'whole', 'folded: the rows of the heap twin');
+is($node->safe_psql('postgres', 'SET enable_seqscan = off; SET gpucol.pushdown = forbid; SELECT count(*), sum(a) FROM holed WHERE b = 3'),
+	$node->safe_psql('postgres', 'SELECT count(*), sum(a) FROM whole WHERE b = 3'), 'an index leads to no folded row');
+sound('holed', 'folded');
+$node->safe_psql('postgres', "INSERT INTO $_ SELECT g, g % 7, 'again ' || g FROM generate_series(20, 400, 20) g") for qw(holed whole);
+$node->stop('immediate');
+$node->start;
+same_rows($node, 'holed', 'whole', 'folded, keys again, killed: the rows of the heap twin');
+sub vacuum_holed
+{
+	my (undef, undef, $said) = $node->psql('postgres', 'VACUUM (VERBOSE, INDEX_CLEANUP on) holed');
+
+	return $said =~ /segments of table "holed": .*?(\d+) index entries removed/ ? $1 : $said;
+}
+cmp_ok(vacuum_holed(), '>=', 1000, 'VACUUM deletes the index entries of folded rows');
+is(vacuum_holed(), 0, 'once');
+sound('holed', 'vacuumed');
+is($node->safe_psql('postgres', "SELECT bt_index_check('holed_pkey', true)"), '', 'amcheck of the vacuumed');
+same_rows($node, 'holed', 'whole', 'vacuumed: the rows of the heap twin');
+$node->safe_psql('postgres', 'DROP TABLE holed, whole');
+
 # Options of a table.
 $node->safe_psql('postgres', <<'SQL');
 CREATE TABLE off (a int, b int, c text) USING gpucol;

@@ -1,5 +1,5 @@
 # 050_tombstones.pl: new sessions read the tombstones of a segment page by page while others delete
-# rows here and there, so that pages of the directory's index are split, roll back, and VACUUM folds.
+# rows here and there, so that pages of the directory's index are split, roll back, and VACUUM and automatic merges fold.
 # Every snapshot sees the same rows as in a heap table whose rows go in the same transactions.
 #
 # GPUCOL_SECONDS lengthens it.
@@ -13,7 +13,8 @@ use Test::More;
 
 my $SECONDS = $ENV{GPUCOL_SECONDS} || 4;
 my $ROWS = 20000;
-my $node = new_server('tombstones', 'autovacuum = off');
+my $node = new_server('tombstones', 'autovacuum = off', "shared_preload_libraries = 'gpucol'", 'gpucol.automerge_naptime = 1s',
+	'gpucol.automerge_threshold = 100', 'gpucol.automerge_scale_factor = 0', 'log_min_messages = debug1');
 my %SCRIPTS = (
 	delete => <<'SQL',
 \set id random(1, 20000)
@@ -69,5 +70,6 @@ foreach my $script (sort keys %bench)
 is($node->safe_psql('postgres', 'SELECT count(*) FROM (TABLE packed EXCEPT ALL TABLE twin) x') . '|' .
 	$node->safe_psql('postgres', 'SELECT count(*) FROM (TABLE twin EXCEPT ALL TABLE packed) x'), '0|0', 'both tables have the same rows');
 is($node->safe_psql('postgres', "SELECT count(*) FROM gpucol.verify('packed')"), 0, 'segments and indexes are sound');
+like(slurp_file($node->logfile), qr/automatic folding of table "packed"/, 'deletions were folded automatically');
 $node->stop;
 done_testing();
