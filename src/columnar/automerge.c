@@ -25,7 +25,8 @@
  *	 statement that has seen a row in the delta changes it behind the commit: who gets the
  *	 lock then takes its snapshot afterwards.
  * - A table that others are writing to is merged in small batches, with that lock from the
- *	 beginning: for some rows at a time, writers wait for a moment each.
+ *	 beginning: for some rows at a time, writers wait for a moment each.  Segments are packed together
+ *	 beside writers, fewer where these come to their rows before the end.
  * - Where a transaction that has written to the table stays open, nothing is begun.
  *
  * What remains is a transaction whose snapshot is older than that (REPEATABLE READ,
@@ -93,7 +94,8 @@
 #define EXCLUSIVE_MS	50		/* for a batch with that lock, */
 #define BATCHES			8		/* of which there are so many a visit, */
 #define PAUSE_MS		200		/* so far from each other */
-#define FEW_ROWS		10000	/* of segments, that such a batch packs together */
+#define FEW_ROWS		10000	/* of segments that are packed together, at least, where others come to them, */
+#define FEWER			4		/* and by how much they are fewer each time */
 #define WRITER_MS		100		/* for a transaction that has written to end */
 #define LONGEST_SLEEP	4		/* times the delay */
 
@@ -129,6 +131,7 @@ static TransactionId before;	/* rows of this transaction and of later ones stay 
 static bool gives_way;			/* the error that ends the attempt is no error */
 static bool exclusive;			/* writers are excluded from the beginning of an attempt, */
 static TimestampTz deadline;	/* which ends then */
+static int64 packed_most;		/* rows that are packed together by one attempt */
 static TimestampTz turn;		/* when the worker turns to the next table */
 static TimeoutId timer;			/* for functions that do not end */
 static volatile sig_atomic_t rung;	/* how often it went off for this table */
@@ -413,21 +416,15 @@ exclude_at_end(Relation table)
 	gives_way = true;
 }
 
-/* Pack some segments of a table that is locked. */
+/* Pack some segments of a table that is locked.  That hinders short writers at its end only. */
 static Outcome
 compact_some(Relation table)
 {
-	GpucolCompactPace pace = {.most = gpucol_segment_rows, .step = step_or_give_way, .exclude = exclude_at_end};
+	GpucolCompactPace pace = {.most = packed_most, .step = step_or_give_way, .exclude = exclude_at_end};
 	uint32		packed;
 
-	/* it hinders short writers at its end only, unless they come to its rows */
-	if (exclusive ? !begin_with_writers(table) : find_writers(table) == LONG_WRITERS)
+	if (find_writers(table) == LONG_WRITERS)
 		return DONE;
-	if (exclusive)
-	{
-		pace.exclude = NULL;
-		pace.most = FEW_ROWS;
-	}
 	packed = gpucol_compact_segments(table, &pace);
 	gives_way = false;
 	ereport(DEBUG1,
@@ -598,8 +595,10 @@ static void
 work_off(Work work, Oid relid)
 {
 	int			batches = 0;
+	bool		hindered = false;
 
 	exclusive = false;
+	packed_most = gpucol_segment_rows;
 	for (;;)
 	{
 		Outcome		outcome = attempt(work, relid);
@@ -609,8 +608,13 @@ work_off(Work work, Oid relid)
 			GetCurrentTimestamp() >= turn)
 			return;
 		/* a writer has come, or is still there */
-		exclusive |= outcome == GAVE_WAY;
-		if (!exclusive)
+		if (outcome == GAVE_WAY)
+		{
+			hindered = true;
+			exclusive = work == merge_table;
+			packed_most = Max(packed_most / FEWER, FEW_ROWS);
+		}
+		if (!hindered && !exclusive)
 			continue;
 		if (++batches > BATCHES)
 			return;

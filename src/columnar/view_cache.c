@@ -13,7 +13,7 @@
  *	  every row was settled for both (settled.h).
  *
  * A few directory rows among many TOAST pages are read sooner than the LSNs of the pages.  Many
- * tombstones are not: there are a hundred on a page, and each is found by the index.  So where
+ * tombstones are not: there are a hundred on a page, and each is found by the index.  Nor are bitmaps.  So where
  * pages are full of them, the copy is kept too, and with it the bitmaps that views
  * make of them.  (view_version.c tells what else is still the same.)
  *
@@ -229,7 +229,7 @@ settled_page(GpucolDirectory *dir, BlockNumber block, TransactionId xmin,
 	return settled;
 }
 
-/* Directory rows on a page, dead ones too. */
+/* Directory rows on a page, dead ones too; a bitmap counts as many. */
 static uint32
 count_rows(GpucolDirectory *dir, BlockNumber block)
 {
@@ -249,7 +249,7 @@ count_rows(GpucolDirectory *dir, BlockNumber block)
 			continue;
 		memcpy(&id, (char *) tuple.t_data + tuple.t_data->t_hoff, sizeof(id));
 		if (id < FirstNormalObjectId)
-			rows++;
+			rows += id >= GPUCOL_ID_BITMAP && id < GPUCOL_ID_BITMAP + GPUCOL_ID_SPAN ? DENSE_ROWS : 1;
 	}
 	UnlockReleaseBuffer(buffer);
 	return rows;
