@@ -78,6 +78,7 @@
 #include "columnar/compact.h"
 #include "columnar/delta_count.h"
 #include "columnar/delta_pages.h"
+#include "columnar/delta_space.h"
 #include "columnar/early_fold.h"
 #include "columnar/merge.h"
 #include "columnar/merge_options.h"
@@ -385,6 +386,8 @@ merge_some(Relation table)
 	GpucolMergePace pace = {.most = gpucol_segment_rows, .before = before, .step = step};
 	int64		moved;
 
+	/* what merges before have left */
+	(void) gpucol_delta_space_list(gpucol_view_open(table, GetActiveSnapshot()));
 	if (!begin_with_writers(table))
 		return DONE;
 	moved = gpucol_merge_rows(table, &pace);
