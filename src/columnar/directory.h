@@ -286,8 +286,8 @@ extern GpucolPlace gpucol_directory_look(GpucolDirectory *dir, Buffer buffer, It
 
 /*
  * Have `take` take the number of each row keyed `from` to `to` (inclusive) in the id range of
- * `base` that a snapshot sees, in ascending order: as a scan would, but page by page.  It is
- * called with a page locked.  (directory_run.c)
+ * `base` that a snapshot sees, in ascending order: as a scan would, but page by page.
+ * (directory_run.c)
  */
 typedef void (*GpucolDirectoryTake) (uint64 number, void *arg);
 
