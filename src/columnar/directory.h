@@ -104,12 +104,21 @@ typedef struct GpucolUpkeep
 	GpucolExtent free[GPUCOL_FREE_EXTENTS]; /* pages that no segment has */
 } GpucolUpkeep;
 
-/* Rows that were folded and of which indexes may have entries (early_fold.h); changed in place. */
+/* Who has folded last, and of how many folded rows indexes may have entries (fold_count.h); changed in place. */
 typedef struct GpucolFoldCount
 {
 	uint64		generation;		/* grows with each change */
-	uint64		rows;			/* that, or more */
+	uint64		rows;			/* so many, or fewer */
+	TransactionId folder;		/* that began last to change bitmaps */
+	uint32		unused;
 } GpucolFoldCount;
+
+/* Bitmaps of one state are the same to the bit; of generation 0 nothing is known. */
+typedef struct GpucolFoldState
+{
+	uint64		generation;
+	TransactionId folder;
+} GpucolFoldState;
 
 /*
  * One segment.  Inserted by the loading (sub)transaction before the first row

@@ -8,10 +8,9 @@
  * tombstones of many rows.  Automatic merges fold far more often, and leave the indexes alone.
  *
  * What folding takes from VACUUM is the list of rows whose entries it deletes.  So before tombstones are folded
- * early, a directory row of its own counts them, in place and whatever becomes of the transaction.  As long
- * as the count is not 0, the next VACUUM that cleans indexes takes all rows that bitmaps have for those of
- * which there may be entries; then it sets the count to 0.  A count that is too high, of a fold that was
- * rolled back, costs no more than that.  Both hold ShareUpdateExclusiveLock of the table.
+ * early, a directory row counts them (fold_count.h).  As long as the count is not 0, the next VACUUM that cleans
+ * indexes takes all rows that bitmaps have for those of which there may be entries; then it sets the count to 0.  A
+ * count that is too high, of a fold that was rolled back, costs no more than that.
  *
  * An entry of such a row leads to one that is deleted for everybody, like that of a row with a tombstone that
  * every snapshot sees (index_dead.c).
@@ -30,19 +29,6 @@
 #include "columnar/early_fold.h"
 #include "columnar/fold.h"
 
-/* Add to the count, or set it to 0. */
-static void
-change_count(GpucolDirectory *dir, uint64 added)
-{
-	GpucolFoldCount count = {0};
-	ItemPointerData tid;
-
-	gpucol_directory_make(dir, GPUCOL_ID_FOLD_COUNT, &count, sizeof(count), &tid);
-	count.generation++;
-	count.rows = added == 0 ? 0 : count.rows + added;
-	gpucol_directory_overwrite(dir, &tid, &count, sizeof(count));
-}
-
 /* Fold, with the directory open. */
 static uint64
 fold(GpucolDirectory *dir, double least)
@@ -51,8 +37,7 @@ fold(GpucolDirectory *dir, double least)
 
 	if (dead->nrows == 0 || dead->nrows < least)
 		return 0;
-	change_count(dir, dead->nrows);
-	return gpucol_fold(dir, dead, gpucol_coverage_read(dir)).rows;
+	return gpucol_fold(dir, dead, gpucol_coverage_read(dir), true).rows;
 }
 
 uint64
@@ -81,15 +66,6 @@ gpucol_early_fold(Relation table, double least)
 	MemoryContextSwitchTo(old);
 	MemoryContextDelete(context);
 	return folded;
-}
-
-uint64
-gpucol_early_fold_count(GpucolDirectory *dir)
-{
-	GpucolFoldCount count;
-	ItemPointerData tid;
-
-	return gpucol_directory_find(dir, GPUCOL_ID_FOLD_COUNT, &count, sizeof(count), &tid) ? count.rows : 0;
 }
 
 /* Add what a bitmap has; they come in ascending order. */
@@ -130,11 +106,4 @@ gpucol_early_fold_collect(GpucolDirectory *dir)
 	}
 	gpucol_directory_scan_end(&scan);
 	return rows;
-}
-
-void
-gpucol_early_fold_forget(GpucolDirectory *dir)
-{
-	if (gpucol_early_fold_count(dir) > 0)
-		change_count(dir, 0);
 }

@@ -18,13 +18,7 @@
  */
 extern uint64 gpucol_early_fold(Relation table, double least);
 
-/* How many rows have been folded since the indexes were last cleaned of such. */
-extern uint64 gpucol_early_fold_count(GpucolDirectory *dir);
-
 /* The rows that bitmaps have, of which indexes may have entries. */
 extern GpucolDeadRows *gpucol_early_fold_collect(GpucolDirectory *dir);
-
-/* Indexes have no entries of those rows any more. */
-extern void gpucol_early_fold_forget(GpucolDirectory *dir);
 
 #endif							/* GPUCOL_COLUMNAR_EARLY_FOLD_H */

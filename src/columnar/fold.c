@@ -26,6 +26,7 @@
 #include "utils/snapmgr.h"
 
 #include "columnar/fold.h"
+#include "columnar/fold_count.h"
 #include "columnar/rownum.h"
 #include "compat.h"
 
@@ -229,11 +230,12 @@ remove_segments(GpucolDirectory *dir, const GpucolDeadRows *dead, GpucolFolded *
 }
 
 GpucolFolded
-gpucol_fold(GpucolDirectory *dir, const GpucolDeadRows *dead, const GpucolCoverage *coverage)
+gpucol_fold(GpucolDirectory *dir, const GpucolDeadRows *dead, const GpucolCoverage *coverage, bool early)
 {
 	GpucolFolded folded = {0};
 	CommandId	cid = GetCurrentCommandId(true);
 
+	gpucol_fold_count_begin(dir, early ? dead->nrows : 0);
 	if (dead->nblocks > 0)
 		gpucol_directory_admit(dir, GPUCOL_LACKS_BITMAPS);
 	for (uint32 i = 0; i < dead->nblocks; i++)

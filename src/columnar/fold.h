@@ -24,9 +24,9 @@ typedef struct GpucolFolded
  * Fold dead rows into the directory's bitmaps and remove segments that have no
  * other rows; forget deletions of numbers that no segment of the coverage has.  All is
  * part of the caller's transaction, which must hold ShareUpdateExclusiveLock on the table
- * and be one that snapshots heed.
+ * and be one that snapshots heed.  `early`: indexes may have entries of the rows (early_fold.h).
  */
 extern GpucolFolded gpucol_fold(GpucolDirectory *dir, const GpucolDeadRows *dead,
-								const GpucolCoverage *coverage);
+								const GpucolCoverage *coverage, bool early);
 
 #endif							/* GPUCOL_COLUMNAR_FOLD_H */

@@ -51,6 +51,7 @@
 #include "columnar/directory_pages.h"
 #include "columnar/early_fold.h"
 #include "columnar/fold.h"
+#include "columnar/fold_count.h"
 #include "columnar/forward.h"
 #include "columnar/rowlock.h"
 #include "columnar/space.h"
@@ -288,7 +289,7 @@ note_cleaned(SegmentVacuum *vacuum)
 	gpucol_directory_overwrite(&vacuum->dir, &vacuum->upkeep_tid, &upkeep,
 							   sizeof(upkeep));
 	gpucol_space_unlock(vacuum->rel, AccessExclusiveLock);
-	gpucol_early_fold_forget(&vacuum->dir);
+	gpucol_fold_count_clean(&vacuum->dir);
 	vacuum->early = 0;
 }
 
@@ -330,7 +331,7 @@ vacuum_directory(SegmentVacuum *vacuum, const VacuumParams *params,
 	gpucol_directory_find(&vacuum->dir, GPUCOL_ID_UPKEEP, &vacuum->upkeep,
 						  sizeof(vacuum->upkeep), &vacuum->upkeep_tid);
 	vacuum->free_pages = count_free(&vacuum->upkeep);
-	vacuum->early = gpucol_early_fold_count(&vacuum->dir);
+	vacuum->early = gpucol_fold_count_early(&vacuum->dir);
 	clean = indexes_need_cleaning(vacuum, params, &leave);
 	gpucol_directory_check_pages(&vacuum->dir, vacuum->coverage,
 								 clean || (params->options & VACOPT_DISABLE_PAGE_SKIPPING) != 0 ||
@@ -347,7 +348,7 @@ vacuum_directory(SegmentVacuum *vacuum, const VacuumParams *params,
 		note_cleaned(vacuum);
 	if (!leave && (vacuum->dead->nrows > 0 ||
 				   gpucol_space_is_due(&vacuum->upkeep, vacuum->coverage)))
-		vacuum->folded = gpucol_fold(&vacuum->dir, vacuum->dead, vacuum->coverage);
+		vacuum->folded = gpucol_fold(&vacuum->dir, vacuum->dead, vacuum->coverage, false);
 	if (gpucol_space_is_due(&vacuum->upkeep, vacuum->coverage))
 		vacuum->free_pages = gpucol_space_reclaim(&vacuum->dir, vacuum->coverage);
 	gpucol_rowlock_clean(&vacuum->dir);

@@ -48,7 +48,7 @@
 #include "utils/tuplesort.h"
 
 #include "columnar/deadrows.h"
-#include "columnar/early_fold.h"
+#include "columnar/fold_count.h"
 #include "columnar/index_build.h"
 #include "columnar/item.h"
 #include "columnar/owner.h"
@@ -646,7 +646,7 @@ read_coverage(IndexVerify *v)
 	if (!gpucol_directory_open(&dir, v->verify->table, AccessShareLock))
 		return;
 	v->coverage = gpucol_coverage_read(&dir);
-	v->folded_cleaned = gpucol_early_fold_count(&dir) == 0;
+	v->folded_cleaned = gpucol_fold_count_early(&dir) == 0;
 	v->lost_cleaned = gpucol_directory_find(&dir, GPUCOL_ID_UPKEEP, &upkeep,
 											sizeof(upkeep), &tid) &&
 		upkeep.cleaned == v->coverage->lost;

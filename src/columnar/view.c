@@ -19,6 +19,8 @@
 #include "utils/snapmgr.h"
 
 #include "columnar/directory_value.h"
+#include "columnar/fold_count.h"
+#include "columnar/folded_rows.h"
 #include "columnar/view.h"
 #include "columnar/view_cache.h"
 #include "columnar/writer.h"
@@ -172,6 +174,8 @@ open_view(Relation table, Snapshot snapshot, bool peek, bool kept)
 		if (view->nsegments > 0 && snapshot != SnapshotAny)
 			view->any_deleted = any_row(&dir, snapshot, GPUCOL_ID_TOMBSTONE) ||
 				any_row(&dir, snapshot, GPUCOL_ID_BITMAP);
+		if (view->any_deleted)
+			view->folds = gpucol_fold_count_state(&dir, snapshot);
 		gpucol_view_cache_store(view, &dir);
 	}
 	gpucol_directory_close(&dir);
@@ -334,7 +338,11 @@ gpucol_view_deleted(const GpucolView *view, const GpucolViewSegment *segment,
 	if (!open_for_view(view, &dir))
 		return NULL;
 	deleted = palloc0(nwords * sizeof(uint32));
-	read_bitmaps(&dir, view->snapshot, &segment->entry, deleted);
+	if (!gpucol_folded_rows_find(&dir, view->folds, segment, deleted, nwords))
+	{
+		read_bitmaps(&dir, view->snapshot, &segment->entry, deleted);
+		gpucol_folded_rows_keep(&dir, view->folds, segment, deleted, nwords);
+	}
 	read_tombstones(&dir, view->snapshot, &segment->entry, deleted);
 	gpucol_directory_close(&dir);
 	*ndeleted = (uint32) pg_popcount((char *) deleted, nwords * sizeof(uint32));

@@ -41,6 +41,7 @@ typedef struct GpucolView
 	uint32		ngaps;
 	GpucolBlockRange *gaps;		/* all delta blocks, or NULL: not yet known */
 	bool		any_deleted;	/* some row of some segment may be deleted */
+	GpucolFoldState folds;		/* of the bitmaps that the snapshot sees */
 	uint64		rows;			/* rows of all segments */
 	uint64		pages;
 	uint64		version;		/* views of the backend with equal versions are of one

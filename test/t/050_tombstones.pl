@@ -1,4 +1,4 @@
-# 050_tombstones.pl: new sessions read the tombstones of a segment page by page while others delete
+# 050_tombstones.pl: new sessions read the tombstones of a segment page by page, and others keep its bitmaps, while others delete
 # rows here and there, so that pages of the directory's index are split, roll back, and VACUUM and automatic merges fold.
 # Every snapshot sees the same rows as in a heap table whose rows go in the same transactions.
 #
@@ -42,7 +42,7 @@ sub start_bench
 	my ($script, $out, @arguments) = @_;
 	my $file = $node->basedir . "/$script.sql";
 
-	append_to_file($file, $SCRIPTS{$script});
+	append_to_file($file, $SCRIPTS{$script}) unless -e $file;
 	return IPC::Run::start([ 'pgbench', '-n', '-T', $SECONDS, @arguments, '-h', $node->host, '-p', $node->port, '-f', $file, 'postgres' ],
 		'>', $out, '2>&1');
 }
@@ -60,6 +60,7 @@ my %bench = (
 	delete => start_bench('delete', \$out{delete}, '-c', 3),
 	undo => start_bench('undo', \$out{undo}, '-c', 1),
 	read => start_bench('read', \$out{read}, '-c', 3, '-C'),
+	stay => start_bench('read', \$out{stay}, '-c', 2),
 	vacuum => start_bench('vacuum', \$out{vacuum}, '-c', 1));
 
 foreach my $script (sort keys %bench)

@@ -1,0 +1,36 @@
+/*-------------------------------------------------------------------------
+ *
+ * fold_count.h
+ *	  The directory row that says when bitmaps changed last, and of how many rows indexes may
+ *	  still have entries.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef GPUCOL_COLUMNAR_FOLD_COUNT_H
+#define GPUCOL_COLUMNAR_FOLD_COUNT_H
+
+#include "postgres.h"
+
+#include "utils/snapshot.h"
+
+#include "columnar/directory.h"
+
+/*
+ * This transaction is about to change bitmaps, and to fold so many rows before indexes are cleaned
+ * of them.
+ */
+extern void gpucol_fold_count_begin(GpucolDirectory *dir, uint64 early);
+
+/* How many rows have been folded since the indexes were last cleaned of such, or more. */
+extern uint64 gpucol_fold_count_early(GpucolDirectory *dir);
+
+/* Indexes have no entries of those rows any more. */
+extern void gpucol_fold_count_clean(GpucolDirectory *dir);
+
+/*
+ * Which bitmaps a snapshot sees: those that every snapshot sees for which this gives the same.  Generation 0
+ * where that is not known: nothing was folded, or the last to do so may be running still for the snapshot.
+ */
+extern GpucolFoldState gpucol_fold_count_state(GpucolDirectory *dir, Snapshot snapshot);
+
+#endif							/* GPUCOL_COLUMNAR_FOLD_COUNT_H */
