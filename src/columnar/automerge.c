@@ -82,6 +82,7 @@
 #include "columnar/early_fold.h"
 #include "columnar/merge.h"
 #include "columnar/merge_options.h"
+#include "columnar/space.h"
 #include "columnar/view.h"
 #include "columnar/writer.h"
 #include "compat.h"
@@ -542,7 +543,10 @@ compact_table(Oid relid)
 	if (table == NULL)
 		return DONE;
 	if (is_to_be_compacted(table))
+	{
+		(void) gpucol_space_reclaim_due(table);
 		outcome = compact_some(table);
+	}
 	table_close(table, NoLock);
 	return outcome;
 }

@@ -19,7 +19,7 @@
 
 #include "columnar/row_batch.h"
 
-/* Pages of a unit, at most. */
+/* Pages of a unit, at most: bits of of_segments. */
 #define GPUCOL_DELTA_UNIT_PAGES	64
 
 typedef struct GpucolDeltaCache GpucolDeltaCache;
@@ -32,6 +32,7 @@ typedef struct GpucolDeltaUnit
 	TransactionId newest;		/* that wrote or deleted a row of these pages */
 	XLogRecPtr	wal_end;		/* when the pages were last found unchanged */
 	XLogRecPtr	lsns[GPUCOL_DELTA_UNIT_PAGES];
+	uint64		of_segments;	/* bit i set: page i is one of a segment that no view of the unit's shows */
 	uint32		nrows;
 	uint64	   *tids;
 

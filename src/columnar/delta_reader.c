@@ -16,6 +16,10 @@
  * where nothing was logged since, and reads the columns that the unit lacks.  A page that was
  * changed costs its own unit; a unit that is too new for an old snapshot is passed by.
  *
+ * Segments that were packed together leave pages behind, many more than the delta has.  Such a page has no row
+ * as long as it is part of the file.  If a VACUUM cuts it off, then all behind it, too.  So of those that follow
+ * each other only the last one's LSN is looked at.
+ *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
@@ -32,12 +36,15 @@
 #include "columnar/delta_deform.h"
 #include "columnar/delta_reader.h"
 #include "columnar/item.h"
+#include "columnar/page.h"
 #include "columnar/settled.h"
 #include "compat.h"
 #include "guc.h"
 
 /* With so many rows a batch may end before pages that are better kept apart. */
 #define ENOUGH_ROWS		(GPUCOL_ROW_BATCH_ROWS / 2)
+
+StaticAssertDecl(GPUCOL_DELTA_UNIT_PAGES <= 64, "bits of a unit's pages");
 
 struct GpucolDeltaReader
 {
@@ -50,6 +57,7 @@ struct GpucolDeltaReader
 	int			next;			/* and this is its next visible tuple */
 	bool		by_header;		/* tuples' headers tell what is visible; then, of that page: */
 	bool		settled;		/* all its tuples are, */
+	bool		of_segment;		/* it has none, as a page of a segment, */
 	TransactionId newest;		/* by these transactions at the latest, */
 	XLogRecPtr	lsn;			/* as it was then */
 
@@ -146,6 +154,7 @@ find_visible(GpucolDeltaReader *reader, Page page)
 	int			n = 0;
 
 	reader->settled = !PageIsNew(page);
+	reader->of_segment = gpucol_page_identify(page) != NULL;
 	reader->newest = InvalidTransactionId;
 	for (OffsetNumber offset = FirstOffsetNumber; offset <= last; offset++)
 	{
@@ -266,6 +275,8 @@ draft_page(GpucolDeltaReader *reader)
 	if (!reader->by_header || !reader->settled || XLogRecPtrIsInvalid(reader->lsn))
 		return false;
 	draft->lsns[draft->nblocks] = reader->lsn;
+	if (reader->of_segment)
+		draft->of_segments |= UINT64_C(1) << draft->nblocks;
 	if (TransactionIdPrecedes(draft->newest, reader->newest))
 		draft->newest = reader->newest;
 	return true;
@@ -300,6 +311,13 @@ pin_unchanged(GpucolDeltaReader *reader, const GpucolDeltaUnit *unit, BlockNumbe
 	return InvalidBuffer;
 }
 
+/* Is a page of a unit as it was, if the next one is? */
+static bool
+is_vouched_for(const GpucolDeltaUnit *unit, uint32 page)
+{
+	return page + 1 < unit->nblocks && ((unit->of_segments >> page) & 3) == 3;
+}
+
 /* Do all pages of a unit have the LSNs that they had? */
 static bool
 is_unchanged(GpucolDeltaReader *reader, GpucolDeltaUnit *unit)
@@ -309,8 +327,11 @@ is_unchanged(GpucolDeltaReader *reader, GpucolDeltaUnit *unit)
 	CHECK_FOR_INTERRUPTS();
 	for (BlockNumber block = unit->start; block < unit->start + unit->nblocks; block++)
 	{
-		Buffer		buffer = pin_unchanged(reader, unit, block);
+		Buffer		buffer;
 
+		if (is_vouched_for(unit, block - unit->start))
+			continue;
+		buffer = pin_unchanged(reader, unit, block);
 		if (!BufferIsValid(buffer))
 			return false;
 		ReleaseBuffer(buffer);
@@ -468,6 +489,7 @@ read_batch(GpucolDeltaReader *reader, bool keep, GpucolDelta *out)
 
 	draft->start = reader->block;
 	draft->nblocks = 0;
+	draft->of_segments = 0;
 	draft->newest = InvalidTransactionId;
 	gpucol_deform_choose(reader->deform, reader->all);
 	gpucol_row_batch_start(rows);

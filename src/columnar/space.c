@@ -4,8 +4,8 @@
  *	  Pages of the main fork that no segment has any more, and their reuse.
  *
  * Loads that fail and segments that are gone leave segment pages behind, which
- * heap takes for full and never touches.  VACUUM looks for them, wherever a page
- * that names a dead segment lies outside every segment's extents, and lists them
+ * heap takes for full and never touches.  VACUUM looks for them, and automatic merges before they pack segments
+ * together, wherever a page that names a dead segment lies outside every segment's extents, and lists them
  * in the table's upkeep record.  A writer takes pages from the list before it
  * extends the table.  The list is a hint: pages that fall out of it are found
  * again.  It has room for the longest runs; those left out are looked for when half of
@@ -344,5 +344,27 @@ gpucol_space_reclaim(GpucolDirectory *dir, const GpucolCoverage *coverage)
 	upkeep.generation++;
 	gpucol_directory_overwrite(dir, &tid, &upkeep, sizeof(upkeep));
 	gpucol_space_unlock(dir->table, AccessExclusiveLock);
+	return pages;
+}
+
+uint64
+gpucol_space_reclaim_due(Relation table)
+{
+	GpucolUpkeep upkeep = {0};
+	uint64		pages = 0;
+	GpucolDirectory dir;
+	ItemPointerData tid;
+
+	if (!gpucol_directory_open(&dir, table, RowExclusiveLock))
+		return 0;
+	if (gpucol_directory_next_row(&dir) > 0)
+	{
+		const GpucolCoverage *coverage = gpucol_coverage_read(&dir);
+
+		(void) gpucol_directory_find(&dir, GPUCOL_ID_UPKEEP, &upkeep, sizeof(upkeep), &tid);
+		if (gpucol_space_is_due(&upkeep, coverage))
+			pages = gpucol_space_reclaim(&dir, coverage);
+	}
+	gpucol_directory_close(&dir);
 	return pages;
 }

@@ -44,9 +44,12 @@ extern bool gpucol_space_is_due(const GpucolUpkeep *upkeep,
 
 /*
  * Look for pages that no segment has and remember them; returns how many are
- * remembered.  For VACUUM.
+ * remembered.  The table is locked (ShareUpdateExclusiveLock), and the transaction one that snapshots heed.
  */
 extern uint64 gpucol_space_reclaim(GpucolDirectory *dir,
 								   const GpucolCoverage *coverage);
+
+/* The same of a table, if it is worth it; else 0. */
+extern uint64 gpucol_space_reclaim_due(Relation table);
 
 #endif							/* GPUCOL_COLUMNAR_SPACE_H */

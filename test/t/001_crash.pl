@@ -19,7 +19,8 @@ my $ROWS = 25_000;
 
 seed_random();
 my $node = new_server('crash', 'checkpoint_timeout = 30s', 'max_wal_size = 1GB',
-	'autovacuum_naptime = 1s');
+	'autovacuum_naptime = 1s', "shared_preload_libraries = 'gpucol'", 'gpucol.automerge_naptime = 1s',
+	'gpucol.automerge_threshold = 500', 'gpucol.automerge_scale_factor = 0');
 
 $node->safe_psql('postgres', <<'SQL');
 CREATE TABLE packed (batch int, id int, n numeric(12,2), label text, at timestamp) USING gpucol;

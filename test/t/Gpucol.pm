@@ -78,7 +78,13 @@ sub state_of
 	return (<$file> // '') =~ /^\d+ \(.*\) (\w)/ ? $1 : 'Z';
 }
 
-sub is_alive { return state_of($_[0]) ne 'Z'; }
+# Threads that end later than the first one still hold what the process held.
+sub is_alive
+{
+	my @threads = glob "/proc/$_[0]/task/*";
+
+	return state_of($_[0]) ne 'Z' || @threads > 1;
+}
 
 # Every process of the server dies at once, as in a loss of power.
 sub kill_server
