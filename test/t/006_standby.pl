@@ -12,7 +12,8 @@ use Test::More;
 
 my $primary = PostgreSQL::Test::Cluster->new('primary');
 $primary->init(allows_streaming => 1);
-$primary->append_conf('postgresql.conf', "fsync = off\nwal_consistency_checking = 'all'\nautovacuum = off\nwal_keep_size = 2GB\n");
+$primary->append_conf('postgresql.conf', "fsync = off\nwal_consistency_checking = 'all'\nautovacuum = off\nwal_keep_size = 2GB\n" .
+	"shared_preload_libraries = 'gpucol'\ngpucol.automerge = off\ngpucol.automerge_naptime = 1s\ngpucol.automerge_threshold = 100\ngpucol.automerge_scale_factor = 0\n");
 $primary->start;
 $primary->safe_psql('postgres', 'CREATE EXTENSION gpucol');
 $primary->backup('base');
@@ -92,6 +93,36 @@ $primary->wait_for_catchup($standby, 'replay');
 old_reader('index entries of rows that were packed elsewhere', "SET enable_seqscan = off; SET enable_bitmapscan = off; SET gpucol.enabled = off; SELECT count(*) FROM small WHERE id > 0",
 	'VACUUM (PROCESS_TOAST OFF) small; VACUUM (PROCESS_TOAST OFF) small');
 is($primary->safe_psql('postgres', "SELECT count(*) FROM gpucol.segments('small')"), 1, 'the segments were packed together');
+
+# Automatic merges fold and pack, and VACUUM deletes the index entries of the rows later.
+sub automerge
+{
+	my ($on) = @_;
+
+	$primary->append_conf('postgresql.conf', "gpucol.automerge = $on");
+	$primary->reload;
+	return;
+}
+my $to_fold = "SELECT count(*) FROM gpucol.waiting('holed') WHERE work = 'deletions to fold'";
+my $by_index = "SET enable_seqscan = off; SET enable_bitmapscan = off; SET gpucol.enabled = off; SELECT count(*), sum(id) FROM holed WHERE id > 0";
+$primary->safe_psql('postgres', "CREATE TABLE holed (id int PRIMARY KEY) USING gpucol; COPY holed FROM PROGRAM 'seq 30000'");
+$primary->wait_for_catchup($standby, 'replay');
+automerge('on');
+for my $round (1 .. 2)
+{
+	for my $query ('SELECT count(*), sum(id) FROM holed', $by_index)
+	{
+		my $gone = 2 * $round + ($query eq $by_index);
+
+		old_reader("rows that automatic merges have folded, $round", $query,
+			"DELETE FROM holed WHERE id % 20 = $gone; DO \$\$ BEGIN WHILE ($to_fold) > 0 LOOP PERFORM pg_sleep(0.1); COMMIT; END LOOP; END \$\$");
+		is($standby->safe_psql('postgres', "SELECT count(*) FROM holed WHERE id % 20 = $gone"), 0, 'a new one sees that they are gone');
+		is($standby->safe_psql('postgres', "$by_index AND id % 20 = $gone"), '0|', 'by the index, too');
+	}
+	old_reader("index entries of folded rows, $round", $by_index, 'VACUUM (INDEX_CLEANUP ON, PROCESS_TOAST OFF) holed');
+}
+is($standby->safe_psql('postgres', "SELECT * FROM gpucol.verify('holed')"), '', 'segments and indexes of the folded table are sound');
+automerge('off');
 old_reader('pages of a dead segment, used again', $digest, <<'SQL');
 DELETE FROM packed;
 VACUUM packed;
