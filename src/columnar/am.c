@@ -23,6 +23,7 @@
 #include "columnar/ahead.h"
 #include "columnar/am.h"
 #include "columnar/bitmap.h"
+#include "columnar/delta_check.h"
 #include "columnar/directory.h"
 #include "columnar/fetch.h"
 #include "columnar/index_build.h"
@@ -95,6 +96,14 @@ am_relation_copy_data(Relation rel, const GpucolCompatFile *file)
 	GetHeapamTableAmRoutine()->relation_copy_data(rel, file);
 }
 
+/* VACUUM, once the pages of the delta have been looked at. */
+static void
+am_relation_vacuum(Relation rel, struct VacuumParams *params, BufferAccessStrategy strategy)
+{
+	gpucol_delta_check_table(rel, false, strategy);
+	gpucol_vacuum_rel(rel, params, strategy);
+}
+
 /* Fill the routine on first use. */
 static void
 init_routine(void)
@@ -146,7 +155,7 @@ init_routine(void)
 	am->scan_bitmap_next_tuple = gpucol_bitmap_next_tuple;
 	am->relation_size = gpucol_sample_relation_size;
 	am->relation_estimate_size = gpucol_estimate_rel_size;
-	am->relation_vacuum = gpucol_vacuum_rel;
+	am->relation_vacuum = am_relation_vacuum;
 	am->relation_copy_for_cluster = gpucol_rewrite_copy;
 
 	am->gpucol_compat_relation_set_new_file = am_relation_set_new_file;

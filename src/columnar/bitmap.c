@@ -34,6 +34,7 @@
 #include "columnar/am.h"
 #include "columnar/bitmap.h"
 #include "columnar/block_ranges.h"
+#include "columnar/delta_check.h"
 #include "columnar/fetch.h"
 #include "columnar/item.h"
 #include "columnar/rownum.h"
@@ -111,6 +112,7 @@ enter_delta_block(GpucolScan *scan, const BitmapBlock *block)
 		!IsolationIsSerializable())
 		return;
 	scan->bitmap_buffer = ReleaseAndReadBuffer(scan->bitmap_buffer, rel, block->block);
+	gpucol_delta_check_lines(rel, scan->bitmap_buffer);
 	heap_page_prune_opt(rel, scan->bitmap_buffer);
 	LockBuffer(scan->bitmap_buffer, BUFFER_LOCK_SHARE);
 	if (block->ntuples >= 0)
@@ -129,6 +131,7 @@ store_tuple(GpucolScan *scan, OffsetNumber offset, TupleTableSlot *slot)
 
 	gpucol_item_get(scan->base.rs_rd, BufferGetPage(scan->bitmap_buffer),
 					BufferGetBlockNumber(scan->bitmap_buffer), offset, tuple);
+	gpucol_delta_check_tuple(scan->base.rs_rd, tuple);
 	lent = gpucol_slot_lend(slot);
 	ExecStoreBufferHeapTuple(tuple, slot, scan->bitmap_buffer);
 	gpucol_slot_take_back(slot, lent);

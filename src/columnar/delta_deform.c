@@ -16,6 +16,7 @@
 #include "access/tupdesc.h"
 #include "access/tupmacs.h"
 
+#include "columnar/delta_check.h"
 #include "columnar/delta_deform.h"
 #include "compat.h"
 
@@ -216,23 +217,6 @@ raise_corrupt(const GpucolDeform *deform, HeapTuple tuple)
 					   ItemPointerGetBlockNumber(&tuple->t_self))));
 }
 
-/* Does an attribute of variable length at `offset` have its header, and all, before `end`? */
-static bool
-lies_within(const DeformStep *step, const char *data, uint32 offset, uint32 end)
-{
-	if (offset >= end)
-		return false;
-	if (step->attlen == -2)
-		return memchr(data + offset, '\0', end - offset) != NULL;
-	if (VARATT_IS_1B_E(data + offset))
-		return end - offset >= VARHDRSZ_EXTERNAL &&
-			end - offset >= VARSIZE_EXTERNAL(data + offset);
-	if (VARATT_IS_1B(data + offset))
-		return end - offset >= VARSIZE_1B(data + offset);
-	return end - offset >= VARHDRSZ && VARSIZE_4B(data + offset) >= VARHDRSZ &&
-		end - offset >= VARSIZE_4B(data + offset);
-}
-
 /* Walk attributes from `first`, which lies behind `offset`, to before `last`. */
 static bool
 walk(GpucolDeform *deform, HeapTuple tuple, int first, int last, uint32 offset, uint32 row)
@@ -256,7 +240,7 @@ walk(GpucolDeform *deform, HeapTuple tuple, int first, int last, uint32 offset, 
 		else if (offset < end)
 			offset = att_align_pointer(offset, step->attalign, step->attlen, data + offset);
 		if (step->attlen > 0 ? offset + step->attlen > end :
-			!lies_within(step, data, offset, end))
+			!gpucol_delta_value_fits(step->attlen, data, offset, end))
 			raise_corrupt(deform, tuple);
 		if (step->slot >= 0 && !put_value(deform, step, row, data + offset))
 			return false;

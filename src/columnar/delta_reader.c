@@ -33,6 +33,7 @@
 #include "utils/memutils.h"
 
 #include "columnar/delta_cache.h"
+#include "columnar/delta_check.h"
 #include "columnar/delta_deform.h"
 #include "columnar/delta_reader.h"
 #include "columnar/item.h"
@@ -186,6 +187,7 @@ read_page(GpucolDeltaReader *reader)
 	heap->rs_cbuf = ReadBufferExtended(table, MAIN_FORKNUM, reader->block, RBM_NORMAL,
 									   heap->rs_strategy);
 	heap->rs_cblock = reader->block;
+	gpucol_delta_check_lines(table, heap->rs_cbuf);
 	heap_page_prune_opt(table, heap->rs_cbuf);
 	LockBuffer(heap->rs_cbuf, BUFFER_LOCK_SHARE);
 	find_visible(reader, BufferGetPage(heap->rs_cbuf));
@@ -203,7 +205,10 @@ load_page(GpucolDeltaReader *reader)
 	if (reader->by_header)
 		read_page(reader);
 	else
+	{
+		gpucol_delta_check_blocks(reader->heap->rs_rd, reader->block, 1, ((HeapScanDesc) reader->heap)->rs_strategy);
 		gpucol_compat_heap_getpage(reader->heap, reader->block);
+	}
 	reader->loaded = true;
 	reader->next = 0;
 }

@@ -29,6 +29,7 @@
 #include "utils/snapmgr.h"
 
 #include "columnar/burials.h"
+#include "columnar/delta_check.h"
 #include "columnar/fetch.h"
 #include "columnar/forward.h"
 #include "columnar/index_dead.h"
@@ -563,6 +564,8 @@ gpucol_fetch_row_version(Relation rel, ItemPointer tid, Snapshot snapshot,
 
 	if (gpucol_tid_is_virtual(tid))
 		return gpucol_fetch_row(rel, gpucol_tid_row(tid), snapshot, slot);
+	if (ItemPointerGetBlockNumberNoCheck(tid) < RelationGetNumberOfBlocks(rel))
+		gpucol_delta_check_blocks(rel, ItemPointerGetBlockNumberNoCheck(tid), 1, NULL);
 	lent = gpucol_slot_lend(slot);
 	found = GetHeapamTableAmRoutine()->tuple_fetch_row_version(rel, tid, snapshot, slot);
 	gpucol_slot_take_back(slot, lent);
@@ -825,6 +828,41 @@ fetch_segment_row(GpucolIndexFetch *fetch, uint64 row_number, Snapshot snapshot,
 	return found;
 }
 
+/* Pin the page of a delta row as heap does, and look at it before it is pruned. */
+static void
+enter_delta_page(IndexFetchHeapData *heap, BlockNumber block)
+{
+	Relation	rel = heap->xs_base.rel;
+	Buffer		before = heap->xs_cbuf;
+
+	heap->xs_cbuf = ReleaseAndReadBuffer(before, rel, block);
+	if (heap->xs_cbuf == before)
+		return;
+	gpucol_delta_check_lines(rel, heap->xs_cbuf);
+	heap_page_prune_opt(rel, heap->xs_cbuf);
+}
+
+/* Fetch a delta row for an index scan. */
+static bool
+fetch_delta_row(GpucolIndexFetch *fetch, ItemPointer tid, Snapshot snapshot, TupleTableSlot *slot, bool *call_again,
+				bool *all_dead)
+{
+	IndexFetchTableData *data = &fetch->heap.xs_base;
+	bool		lent;
+	bool		found;
+
+	if (!*call_again)
+		enter_delta_page(&fetch->heap, ItemPointerGetBlockNumber(tid));
+	lent = gpucol_slot_lend(slot);
+	found = GetHeapamTableAmRoutine()->index_fetch_tuple(data, tid, snapshot, slot, call_again, all_dead);
+	gpucol_slot_take_back(slot, lent);
+	if (!found)
+		return false;
+	gpucol_delta_check_tuple(data->rel, gpucol_slot_tuple(slot));
+	gpucol_serial_read_delta(data->rel, slot, snapshot);
+	return true;
+}
+
 bool
 gpucol_index_fetch_tuple(IndexFetchTableData *data, ItemPointer tid,
 						 Snapshot snapshot, TupleTableSlot *slot,
@@ -834,16 +872,7 @@ gpucol_index_fetch_tuple(IndexFetchTableData *data, ItemPointer tid,
 	bool		found;
 
 	if (!gpucol_tid_is_virtual(tid))
-	{
-		bool		lent = gpucol_slot_lend(slot);
-
-		found = GetHeapamTableAmRoutine()->
-			index_fetch_tuple(data, tid, snapshot, slot, call_again, all_dead);
-		gpucol_slot_take_back(slot, lent);
-		if (found)
-			gpucol_serial_read_delta(data->rel, slot, snapshot);
-		return found;
-	}
+		return fetch_delta_row(fetch, tid, snapshot, slot, call_again, all_dead);
 	*call_again = false;
 	if (all_dead != NULL)
 		*all_dead = false;

@@ -33,6 +33,7 @@
 #include "utils/snapmgr.h"
 
 #include "columnar/cluster.h"
+#include "columnar/delta_check.h"
 #include "columnar/directory.h"
 #include "columnar/directory_value.h"
 #include "columnar/page.h"
@@ -65,8 +66,10 @@ copy_delta(Relation old_table, Relation new_table, Relation old_index, bool use_
 		   MultiXactId *multi_cutoff, double *num_tuples, double *tups_vacuumed,
 		   double *tups_recently_dead)
 {
-	bool		old = gpucol_scan_set_delta_only(true);
+	bool		old;
 
+	gpucol_delta_check_table(old_table, true, NULL);
+	old = gpucol_scan_set_delta_only(true);
 	PG_TRY();
 	{
 		GetHeapamTableAmRoutine()->relation_copy_for_cluster(old_table, new_table,

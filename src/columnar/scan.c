@@ -27,6 +27,7 @@
 #include "utils/snapmgr.h"
 
 #include "columnar/burials.h"
+#include "columnar/delta_check.h"
 #include "columnar/delta_pages.h"
 #include "columnar/fetch.h"
 #include "columnar/scan.h"
@@ -36,6 +37,9 @@
 
 /* Marks our own scans among scans of gpucol tables. */
 #define SO_GPUCOL	(UINT32_C(1) << 31)
+
+/* Blocks of the delta that are looked at together before heap's code scans them: fewer than its ring has. */
+#define CHECKED_BLOCKS	16
 
 /* Blocks of a table of whose delta empty pages are not looked for before it is scanned row by row. */
 #define FEW_PAGES	64
@@ -226,7 +230,7 @@ prepare(GpucolScan *scan, bool by_row)
 	Relation	rel = scan->base.rs_rd;
 	MemoryContext old;
 	BlockNumber nblocks = ((HeapScanDesc) scan->delta)->rs_nblocks;
-	BlockNumber max_blocks = MaxBlockNumber;
+	BlockNumber max_blocks = by_row ? CHECKED_BLOCKS : MaxBlockNumber;
 	Snapshot	snapshot;
 
 	if (scan->view != NULL)
@@ -266,7 +270,7 @@ gpucol_scan_begin_delta(Relation rel, Snapshot snapshot)
 	TableScanDesc sscan = table_beginscan(rel, snapshot, 0, NULL);
 	GpucolScan *scan = (GpucolScan *) sscan;
 
-	gpucol_scan_prepare(scan);
+	prepare(scan, true);
 	scan->unit = (int64) scan->view->nsegments - 1;
 	return sscan;
 }
@@ -400,18 +404,33 @@ enter_segment(GpucolScan *scan, ScanDirection direction)
 	scan->row = ScanDirectionIsBackward(direction) ? scan->end : -1;
 }
 
+/* Look at blocks before heap's code scans them. */
+static void
+check_blocks(const GpucolScan *scan, BlockNumber start, BlockNumber nblocks)
+{
+	const HeapScanDescData *heap = (HeapScanDesc) scan->delta;
+
+	if (start < heap->rs_nblocks)
+		gpucol_delta_check_blocks(scan->base.rs_rd, start, Min(nblocks, heap->rs_nblocks - start), heap->rs_strategy);
+}
+
 /* Begin a range of delta blocks. */
 static void
 enter_range(GpucolScan *scan)
 {
+	const HeapScanDescData *heap = (HeapScanDesc) scan->delta;
 	const GpucolBlockRange *range;
 
 	if (scan->reader != NULL)
 		gpucol_reader_close(scan->reader);
 	scan->entered = -1;
 	if (scan->tid_range)
+	{
+		check_blocks(scan, heap->rs_startblock, heap->rs_numblocks);
 		return;
+	}
 	range = &scan->ranges[scan->unit - scan->view->nsegments];
+	check_blocks(scan, range->start, range->nblocks);
 	gpucol_compat_heap_restart(scan->delta);
 	heap_setscanlimits(scan->delta, range->start, range->nblocks);
 }

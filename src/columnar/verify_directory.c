@@ -27,6 +27,7 @@
 #include "storage/procarray.h"
 #include "utils/snapmgr.h"
 
+#include "columnar/delta_check.h"
 #include "columnar/directory_value.h"
 #include "columnar/item.h"
 #include "columnar/page.h"
@@ -506,7 +507,22 @@ find_delta(GpucolVerify *verify, void *arg)
 										 MaxBlockNumber, &v->nranges);
 }
 
-/* Look at the pages of the delta, from v->block on, for pages of segments. */
+/* Report the items of a page of the delta that heap's code could not rely on. */
+static void
+check_items(DirectoryVerify *v, Page page)
+{
+	OffsetNumber last = PageIsNew(page) ? 0 : PageGetMaxOffsetNumber(page);
+
+	for (OffsetNumber i = FirstOffsetNumber; i <= last; i++)
+	{
+		const char *problem = gpucol_delta_item_problem(v->verify->table, page, i);
+
+		if (problem != NULL)
+			gpucol_verify_report(v->verify, 0, "tuple %u of block %u, outside the segments, %s", i, v->block, problem);
+	}
+}
+
+/* Look at the pages of the delta, from v->block on: for pages of segments, and at their items. */
 static void
 check_pages_outside(GpucolVerify *verify, void *arg)
 {
@@ -524,6 +540,7 @@ check_pages_outside(GpucolVerify *verify, void *arg)
 			buffer = ReadBuffer(verify->table, v->block);
 			LockBuffer(buffer, BUFFER_LOCK_SHARE);
 			check_page_outside(v, BufferGetPage(buffer));
+			check_items(v, BufferGetPage(buffer));
 			UnlockReleaseBuffer(buffer);
 		}
 	}

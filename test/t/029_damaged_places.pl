@@ -22,6 +22,17 @@ ALTER TABLE kept ADD EXCLUDE USING btree (k WITH =);
 CREATE INDEX by_k ON kept (k);
 INSERT INTO kept SELECT i, repeat('x', 3900) FROM generate_series(1, 4000) i;
 VACUUM ANALYZE kept;
+CREATE TABLE placed (k int, n numeric, pad text) USING gpucol WITH (autovacuum_enabled = off);
+CREATE INDEX ON placed (k);
+INSERT INTO placed SELECT i, i, repeat('x', 300) FROM generate_series(1, 200) i;
+CREATE TABLE headed (LIKE placed INCLUDING ALL) USING gpucol;
+CREATE TABLE widened (LIKE placed INCLUDING ALL) USING gpucol;
+CREATE TABLE lengthened (LIKE placed INCLUDING ALL) USING gpucol;
+CREATE TABLE redirected (LIKE placed INCLUDING ALL) USING gpucol;
+INSERT INTO headed SELECT * FROM placed LIMIT 200;
+INSERT INTO widened SELECT * FROM placed LIMIT 200;
+INSERT INTO lengthened SELECT * FROM placed LIMIT 200;
+INSERT INTO redirected SELECT * FROM placed LIMIT 200;
 CREATE TABLE newer USING gpucol AS SELECT i AS id, i % 7 AS k FROM generate_series(1, 5000) i;
 CREATE TABLE first (id int PRIMARY KEY, k int) USING gpucol;
 INSERT INTO first SELECT i, i % 7 FROM generate_series(1, 5000) i;
@@ -38,7 +49,13 @@ is($node->safe_psql('postgres', "SELECT count(*) FROM gpucol.segments('kept')"),
 like($node->safe_psql('postgres', "$by_bitmap EXPLAIN SELECT count(*) FROM kept WHERE k > 0"), qr/Bitmap Heap Scan on kept/, 'a bitmap scan');
 is($node->safe_psql('postgres', $lossy), 4000, 'its rows');
 
-my %path = map { $_ => $node->data_dir . '/' . $node->safe_psql('postgres', "SELECT pg_relation_filepath('$_'::regclass)") } 'kept';
+my %HARM = (
+	placed => [ 'is none', sub { my ($bytes, $line) = @_; substr($$bytes, $line, 4) = pack 'L', 8000 | 1 << 15 | 1000 << 17; } ],
+	redirected => [ 'leads to no other', sub { my ($bytes, $line) = @_; substr($$bytes, $line, 4) = pack 'L', 5000 | 2 << 15; } ],
+	headed => [ 'has a header of another length', sub { my ($bytes, undef, $tuple) = @_; substr($$bytes, $tuple + 22, 1) = pack 'C', 250; } ],
+	widened => [ 'has more columns than its table', sub { my ($bytes, undef, $tuple) = @_; substr($$bytes, $tuple + 18, 2) = pack 'S', 1500; } ],
+	lengthened => [ 'has values behind its end', sub { my ($bytes, undef, $tuple) = @_; substr($$bytes, $tuple + 28, 1) = "\xff"; } ]);
+my %path = map { $_ => $node->data_dir . '/' . $node->safe_psql('postgres', "SELECT pg_relation_filepath('$_'::regclass)") } 'kept', keys %HARM;
 $path{$_} = $node->data_dir . '/' . $node->safe_psql('postgres', "SELECT pg_relation_filepath(reltoastrelid) FROM pg_class WHERE oid = '$_'::regclass") foreach 'newer', 'first';
 $path{swapped} = $node->data_dir . '/' . $node->safe_psql('postgres',
 	"SELECT pg_relation_filepath(indexrelid) FROM pg_index JOIN pg_class c ON indrelid = reltoastrelid WHERE c.oid = 'swapped'::regclass");
@@ -93,6 +110,16 @@ my ($of_key, $of_data, $identity, $version, $seal) = (0, 12, 16, 24, 32);
 
 # The second tuple of a page lies behind the page's end.
 change($path{kept}, sub { my ($bytes) = @_; substr($$bytes, 3 * $PAGE + 28, 4) = pack 'L', 8000 | 1 << 15 | 3928 << 17; });
+# The fifth tuple of the second page, in one way in each of some tables.
+foreach my $table (keys %HARM)
+{
+	change($path{$table}, sub {
+		my ($bytes) = @_;
+		my $line = $PAGE + 24 + 4 * 4;
+
+		$HARM{$table}[1]->($bytes, $line, $PAGE + (unpack('L', substr $$bytes, $line, 4) & 0x7fff));
+	});
+}
 # The counter names the version before, and its checksum is right.
 change($path{newer}, sub {
 	my ($bytes) = @_;
@@ -133,6 +160,18 @@ sub error_of
 }
 
 like(error_of($lossy), qr/ERROR:  XX001: table "kept" has a corrupt page\nDETAIL:  Tuple 2 of block 3 is none/, 'a line pointer that leads out of its page');
+foreach my $table (sort keys %HARM)
+{
+	my $problem = $HARM{$table}[0];
+
+	is($node->safe_psql('postgres', "SELECT problem FROM gpucol.verify('$table')"), "tuple 5 of block 1, outside the segments, $problem", "$table: gpucol.verify");
+	foreach my $sql ("SET gpucol.pushdown = forbid; SELECT max(n), max(pad) FROM $table", "SET enable_seqscan = off; SET gpucol.enabled = off; SELECT max(n), max(pad) FROM $table WHERE k < 100",
+		"$by_bitmap SELECT max(n), max(pad) FROM $table WHERE k < 100", "COPY $table TO '/dev/null'", "SELECT gpucol.merge('$table')", "ANALYZE $table", "VACUUM $table", "VACUUM FULL $table",
+		"CREATE INDEX ON $table (n)", "SELECT * FROM $table WHERE ctid = '(1,5)'", "SELECT * FROM $table TABLESAMPLE SYSTEM (100)", "SET gpucol.enabled = off; SELECT * FROM $table WHERE ctid > '(1,0)'")
+	{
+		like(error_of($sql), qr/ERROR:  XX001: table "$table" has a corrupt page\nDETAIL:  Tuple 5 of block 1 $problem/, "$table: $sql");
+	}
+}
 foreach my $table ('newer', 'first')
 {
 	foreach my $sql ("SELECT count(*) FROM $table", "SELECT * FROM $table WHERE id = 7", "INSERT INTO $table SELECT i, i FROM generate_series(9000, 14000) i",
