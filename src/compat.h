@@ -40,6 +40,13 @@
  */
 #define GPUCOL_COMPAT_BITMAP_STREAM		(PG_VERSION_NUM >= 180000)
 
+/* The number of this backend's transaction, which has one from its beginning. */
+#if PG_VERSION_NUM >= 170000
+#define gpucol_compat_local_xid()	(MyProc->vxid.lxid)
+#else
+#define gpucol_compat_local_xid()	(MyProc->lxid)
+#endif
+
 /* tuplesort_getdatum, forward and with a copy where there is a choice. */
 #if PG_VERSION_NUM >= 160000
 #define gpucol_compat_tuplesort_getdatum(sort, value, isnull) \

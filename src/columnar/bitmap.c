@@ -66,6 +66,7 @@ look_up_tuples(GpucolScan *scan, const BitmapBlock *block)
 		HeapTupleData tuple;
 
 		ItemPointerSet(&tid, block->block, block->offsets[i]);
+		gpucol_serial_enter_delta(scan->base.rs_rd, &tid, scan->base.rs_snapshot);
 		if (heap_hot_search_buffer(&tid, scan->base.rs_rd, scan->bitmap_buffer,
 								   scan->base.rs_snapshot, &tuple, NULL, true))
 			scan->bitmap_rows[scan->bitmap_nrows++] = ItemPointerGetOffsetNumber(&tid);
@@ -313,6 +314,8 @@ enter_block(GpucolScan *scan, const BitmapBlock *block)
 	scan->bitmap_next = scan->bitmap_nrows = 0;
 	scan->bitmap_row = scan->bitmap_end = 0;
 	scan->bitmap_probed = false;
+	scan->bitmap_run += block->ntuples >= 0 ? block->ntuples : GPUCOL_BLOCK_TIDS;
+	gpucol_serial_note_run(scan->bitmap_run);
 	if (block->block >= GPUCOL_FIRST_VIRTUAL_BLOCK)
 	{
 		if (is_probed(scan, block))

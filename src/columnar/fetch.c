@@ -63,6 +63,7 @@ typedef struct GpucolIndexFetch
 	CommandId	curcid;			/* ... and its command then */
 	GpucolView *view;
 	int			nfetched;
+	uint64		run;			/* rows since the scan began, or began again */
 	int			nprobes;		/* of these by probes; 0 = not decided */
 	int			next;			/* of segments[] to be replaced */
 	FetchSegment *segments;		/* OPEN_SEGMENTS; NULL until needed */
@@ -668,6 +669,7 @@ forget_segments(GpucolIndexFetch *fetch)
 void
 gpucol_index_fetch_reset(IndexFetchTableData *data)
 {
+	((GpucolIndexFetch *) data)->run = 0;
 	GetHeapamTableAmRoutine()->index_fetch_reset(data);
 }
 
@@ -853,6 +855,7 @@ fetch_delta_row(GpucolIndexFetch *fetch, ItemPointer tid, Snapshot snapshot, Tup
 
 	if (!*call_again)
 		enter_delta_page(&fetch->heap, ItemPointerGetBlockNumber(tid));
+	gpucol_serial_enter_delta(data->rel, tid, snapshot);
 	lent = gpucol_slot_lend(slot);
 	found = GetHeapamTableAmRoutine()->index_fetch_tuple(data, tid, snapshot, slot, call_again, all_dead);
 	gpucol_slot_take_back(slot, lent);
@@ -871,6 +874,7 @@ gpucol_index_fetch_tuple(IndexFetchTableData *data, ItemPointer tid,
 	GpucolIndexFetch *fetch = (GpucolIndexFetch *) data;
 	bool		found;
 
+	gpucol_serial_note_run(fetch->run++);
 	if (!gpucol_tid_is_virtual(tid))
 		return fetch_delta_row(fetch, tid, snapshot, slot, call_again, all_dead);
 	*call_again = false;

@@ -88,6 +88,7 @@ typedef struct GpucolScan
 	bool		bitmap_recheck;
 	bool		bitmap_probed;	/* the rows are still to be looked for, one by one */
 	uint64		bitmap_found;	/* segment rows of all exact blocks */
+	uint64		bitmap_run;		/* rows of all blocks */
 	uint64		bitmap_probes;	/* of these by probes; 0 = not decided */
 	int			bitmap_next;
 	int			bitmap_nrows;
