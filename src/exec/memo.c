@@ -8,8 +8,9 @@
  * value is cut to the unit that does for the expression (lower/coarse.c).
  *
  * Values are compared by their bytes, so that 1.0 and 1.00 are two.  An expression over
- * several columns is evaluated for each row; so is one whose column hardly repeats among the
- * first rows, unless evaluating it takes much longer than remembering.
+ * several columns is evaluated for each row; so is one for which remembering does not pay:
+ * every so many rows, what the values that were found again have saved is weighed against
+ * looking all of them up and keeping the new ones.
  *
  *-------------------------------------------------------------------------
  */
@@ -28,12 +29,15 @@
 #include "kernel/hash.h"
 #include "lower/coarse.h"
 
-/* After so many rows one of so many has to have been found, */
-#define TRIAL_ROWS	32768
-#define TRIAL_SHARE	8
-/* or the first so many evaluations have taken so many nanoseconds each. */
+/* It is weighed every so many rows, by the time that some evaluations took: not the first, which warm up. */
+#define TRIAL_ROWS	8192
+#define WARM_ROWS	64
 #define TIMED_ROWS	256
-#define SLOW_NANOS	1000
+/* Looking a value up takes so many nanoseconds, more once the table has outgrown caches, and keeping it these. */
+#define FIND_NANOS	40
+#define FIND_MANY_NANOS	120
+#define MANY_ITEMS	16384
+#define KEEP_NANOS	150
 
 /* Items added between looks at the memory that they take. */
 #define LOOK_EVERY	256
@@ -59,10 +63,10 @@ struct GpucolMemo
 	MemoryContext context;
 	Size		most;
 	bool		full;
-	uint64		rows;
-	uint64		found;
-	uint64		evaluated;
-	instr_time	taken;			/* by the first evaluations */
+	uint32		rows;			/* since it was weighed last, */
+	uint32		found;			/* and those of them whose value was there */
+	uint32		evaluated;
+	instr_time	taken;			/* by those that are timed */
 	GpucolItemTable table;
 	Kept	   *items;
 };
@@ -166,12 +170,17 @@ add_item(GpucolMemo *memo, uint64 hash, const Kept *from)
 		MemoryContextMemAllocated(memo->context, true) > memo->most;
 }
 
-/* Is remembering of no use, by the first rows? */
+/* Has remembering cost more than it saved, by the last rows? */
 static bool
 is_useless(const GpucolMemo *memo)
 {
-	return memo->found < TRIAL_ROWS / TRIAL_SHARE &&
-		INSTR_TIME_GET_DOUBLE(memo->taken) * 1e9 < (double) TIMED_ROWS * SLOW_NANOS;
+	double		share = (double) memo->found / memo->rows;
+	double		cost = (memo->table.nitems < MANY_ITEMS ? FIND_NANOS : FIND_MANY_NANOS) +
+		(memo->full ? 0 : (1 - share) * KEEP_NANOS);
+	double		saved = memo->evaluated <= WARM_ROWS ? cost :
+		share * INSTR_TIME_GET_DOUBLE(memo->taken) * 1e9 / (memo->evaluated - WARM_ROWS);
+
+	return saved < cost;
 }
 
 /* Evaluate the expression. */
@@ -181,16 +190,28 @@ evaluate(GpucolMemo *memo, ExprContext *econtext, Kept *item)
 	instr_time	start;
 	instr_time	end;
 
-	if (memo->evaluated >= TIMED_ROWS)
+	if (memo->evaluated >= WARM_ROWS + TIMED_ROWS)
 	{
 		item->result = ExecEvalExpr(memo->state, econtext, &item->result_null);
 		return;
 	}
-	memo->evaluated++;
 	INSTR_TIME_SET_CURRENT(start);
 	item->result = ExecEvalExpr(memo->state, econtext, &item->result_null);
 	INSTR_TIME_SET_CURRENT(end);
-	INSTR_TIME_ACCUM_DIFF(memo->taken, end, start);
+	if (memo->evaluated++ >= WARM_ROWS)
+		INSTR_TIME_ACCUM_DIFF(memo->taken, end, start);
+}
+
+/* Weigh what was found: does the expression go on being remembered? */
+static bool
+goes_on(GpucolMemo *memo)
+{
+	if (memo->rows++ < TRIAL_ROWS)
+		return true;
+	if (is_useless(memo))
+		give_up(memo);
+	memo->rows = memo->found = 0;
+	return memo->column >= 0;
 }
 
 Datum
@@ -202,13 +223,8 @@ gpucol_memo_eval(GpucolMemo *memo, ExprContext *econtext, bool *isnull)
 	uint64		at;
 	uint32		number;
 
-	if (memo->column < 0)
+	if (memo->column < 0 || !goes_on(memo))
 		return ExecEvalExpr(memo->state, econtext, isnull);
-	if (memo->rows++ == TRIAL_ROWS && is_useless(memo))
-	{
-		give_up(memo);
-		return ExecEvalExpr(memo->state, econtext, isnull);
-	}
 	item.arg_null = slot->tts_isnull[memo->column];
 	item.arg = key_of(memo, slot->tts_values[memo->column], item.arg_null);
 	hash = hash_of(memo, item.arg, item.arg_null);
