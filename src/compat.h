@@ -655,4 +655,16 @@ gpucol_compat_move_permissions(Query *from, Query *to, RangeTblEntry *rte)
 #define gpucol_compat_vacuum(relations, params, context)	vacuum(relations, params, NULL, true)
 #endif
 
+/*
+ * Does a step of an expression call a function (execExpr.h), statistics apart?  18 has steps of their
+ * own for strict functions of one argument and of two.
+ */
+#if PG_VERSION_NUM >= 180000
+#define gpucol_compat_calls_function(op) \
+	((op) == EEOP_FUNCEXPR || (op) == EEOP_FUNCEXPR_STRICT || (op) == EEOP_FUNCEXPR_STRICT_1 || \
+	 (op) == EEOP_FUNCEXPR_STRICT_2)
+#else
+#define gpucol_compat_calls_function(op)	((op) == EEOP_FUNCEXPR || (op) == EEOP_FUNCEXPR_STRICT)
+#endif
+
 #endif							/* GPUCOL_COMPAT_H */

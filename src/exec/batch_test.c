@@ -18,6 +18,7 @@
 
 #include "exec/batch_compare.h"
 #include "exec/batch_test.h"
+#include "exec/jsonb_number.h"
 #include "kernel/format.h"
 
 /* Conditions that PostgreSQL evaluates. */
@@ -50,6 +51,7 @@ begin_evaluation(GpucolBatchTest *test, List *conditions, Evaluated *evaluated, 
 
 	pull_varattnos((Node *) conditions, OUTER_VAR, &reads);
 	evaluated->qual = ExecInitQual(conditions, NULL);
+	gpucol_jsonb_number_install(evaluated->qual);
 	evaluated->reads = palloc((ncolumns + 1) * sizeof(int));
 	while ((attnum = bms_next_member(reads, attnum)) >= 0)
 	{

@@ -24,6 +24,7 @@
 
 #include "exec/image.h"
 #include "exec/item_table.h"
+#include "exec/jsonb_number.h"
 #include "exec/memo.h"
 #include "exec/numeric_math.h"
 #include "kernel/hash.h"
@@ -100,6 +101,7 @@ gpucol_memo_create(Expr *expr, PlanState *parent, TupleDesc desc, Size most)
 
 	memo->state = ExecInitExpr(expr, parent);
 	gpucol_numeric_math_install(memo->state);
+	gpucol_jsonb_number_install(memo->state);
 	memo->column = find_column(expr);
 	if (memo->column < 0)
 		return memo;

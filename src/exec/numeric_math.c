@@ -26,6 +26,7 @@
 #include "utils/fmgrprotos.h"
 
 #include "columnar/typemap.h"
+#include "compat.h"
 #include "exec/numeric_math.h"
 #include "kernel/packed_decimal.h"
 
@@ -287,9 +288,8 @@ gpucol_numeric_math_install(ExprState *state)
 	for (int i = 0; i < state->steps_len; i++)
 	{
 		ExprEvalStep *step = &state->steps[i];
-		ExprEvalOp	op = ExecEvalStepOp(state, step);
 
-		if (op != EEOP_FUNCEXPR && op != EEOP_FUNCEXPR_STRICT)
+		if (!gpucol_compat_calls_function(ExecEvalStepOp(state, step)))
 			continue;
 		for (int f = 0; f < (int) lengthof(functions); f++)
 		{

@@ -24,6 +24,7 @@
 #include "utils/rel.h"
 
 #include "columnar/burials.h"
+#include "exec/jsonb_number.h"
 #include "exec/row_scan.h"
 
 /* Plain rows in a batch. */
@@ -71,6 +72,7 @@ gpucol_row_scan_init(GpucolRowScan *scan, Bitmapset *attnums,
 	scan->methods = methods;
 	scan->pushed_qual = ExecInitQual(scan->pushed, &scan->css.ss.ps);
 	scan->plain_qual = ExecInitQual(plain_conditions(scan), &scan->css.ss.ps);
+	gpucol_jsonb_number_install(scan->plain_qual);
 	scan->batch_context = AllocSetContextCreate(scan->css.ss.ps.state->es_query_cxt,
 												"gpucol scan batch",
 												ALLOCSET_DEFAULT_SIZES);
