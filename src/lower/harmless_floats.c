@@ -29,6 +29,7 @@
 #include "utils/typcache.h"
 
 #include "lower/harmless_floats.h"
+#include "plan/make.h"
 
 /* Sums of real are real, whose greatest value is some 10^38. */
 #define LARGE_FLOAT4	1e15
@@ -99,16 +100,8 @@ gpucol_harmless_floats_within(const Aggref *agg, Aggref **beyond)
 
 	within->aggfilter = agg->aggfilter == NULL ? small :
 		make_andclause(list_make2(copyObject(agg->aggfilter), small));
-	*beyond = makeNode(Aggref);
-	(*beyond)->aggfnoid = F_BOOL_OR;
-	(*beyond)->aggtype = BOOLOID;
-	(*beyond)->aggargtypes = list_make1_oid(BOOLOID);
-	(*beyond)->args = list_make1(makeTargetEntry(large, 1, NULL, false));
+	*beyond = gpucol_make_aggregate(F_BOOL_OR, BOOLOID, large);
 	(*beyond)->aggfilter = copyObject(agg->aggfilter);
-	(*beyond)->aggkind = AGGKIND_NORMAL;
-	(*beyond)->aggsplit = AGGSPLIT_SIMPLE;
-	(*beyond)->aggno = (*beyond)->aggtransno = -1;
-	(*beyond)->location = -1;
 	return within;
 }
 

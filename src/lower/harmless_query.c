@@ -14,7 +14,7 @@
  *						of over 131,072 digits; sums of floats that are not large (harmless_floats.c)
  *	  numeric + - *		of operands of declared precision and of their sums and averages, / by
  *						a constant other than 0; COALESCE and CASE of such
- *	  int + - *			of constants
+ *	  int + - *			of constants, and of columns whose types are small enough (harmless_integers.c)
  *	  dates, times		plus or minus an interval, all constants of some thousand years
  *	  parameters		have values by then, but are no patterns
  *	  subqueries		EXISTS, IN, and those that give one row
@@ -38,6 +38,7 @@
 #include "lower/harmless.h"
 #include "lower/harmless_check.h"
 #include "lower/harmless_floats.h"
+#include "lower/harmless_integers.h"
 #include "lower/harmless_query.h"
 #include "lower/harmless_within.h"
 
@@ -272,7 +273,7 @@ hide(Node *node, GpucolHarmlessCheck *c)
 
 	if (node == NULL || c->failed)
 		return node;
-	result = IsA(node, CaseExpr) ? gpucol_harmless_within_value((CaseExpr *) node) : NULL;
+	result = IsA(node, CaseExpr) ? gpucol_harmless_within_test((CaseExpr *) node) : NULL;
 	if (result != NULL)
 		return hidden(c, node, gpucol_harmless_check_expr(c, result));
 	switch (nodeTag(node))
@@ -303,6 +304,8 @@ hide(Node *node, GpucolHarmlessCheck *c)
 			if (gpucol_harmless_constant_integer(node, &value) || gpucol_harmless_is_near_time(c, node, 0) ||
 				gpucol_harmless_digits(c, node) >= 0)
 				return some_column(node);
+			if (gpucol_harmless_integers(node))
+				return hidden(c, node, check_list(c, pull_var_clause(node, 0)));
 			break;
 		default:
 			break;

@@ -1,12 +1,16 @@
 /*-------------------------------------------------------------------------
  *
  * harmless_within.c
- *	  Sums with a constant, of values that are not near the ends of their type.
+ *	  Sums with a constant, and arithmetic of integers, of values that are not near the ends of their type.
  *
  * a.n - 1 is an error for the least integer.  Where it is to be computed of values that nobody may have asked for,
  * it is computed of those with room to the ends:
  *
  *		CASE WHEN a.n < low OR a.n > high THEN NULL ELSE a.n - 1 END
+ *
+ * Other arithmetic of integers is computed where it stays within its types (harmless_integers.c):
+ *
+ *		CASE WHEN a.n::bigint * a.m < low OR a.n::bigint * a.m > high THEN NULL ELSE a.n * a.m END
  *
  * What made the CASE knows what to do about the others; harmless_query.c knows it when it sees it.
  *
@@ -25,6 +29,7 @@
 #include "utils/timestamp.h"
 #include "utils/typcache.h"
 
+#include "lower/harmless_integers.h"
 #include "lower/harmless_within.h"
 #include "plan/make.h"
 
@@ -156,8 +161,9 @@ gpucol_harmless_compare(Expr *value, Oid type, int strategy, int64 with)
 	return op;
 }
 
-Expr *
-gpucol_harmless_within(const Expr *sum, Expr **beyond)
+/* When a sum of a value and a constant may be an error; NULL: it is no such sum. */
+static Expr *
+beyond_sum(const Expr *sum)
 {
 	const OpExpr *op = (const OpExpr *) sum;
 	Expr	   *value;
@@ -173,17 +179,30 @@ gpucol_harmless_within(const Expr *sum, Expr **beyond)
 	room = room_for(eval_const_expressions(NULL, copyObject(lsecond(op->args))), type);
 	if (room == 0)
 		return NULL;
-	*beyond = make_orclause(list_make2(gpucol_harmless_compare(value, type, BTLessStrategyNumber, -room),
-									   gpucol_harmless_compare(value, type, BTGreaterStrategyNumber, room)));
-	return gpucol_make_choice(copyObject(*beyond), (Expr *) makeNullConst(op->opresulttype, -1, InvalidOid),
-							  (Expr *) copyObject(op));
+	return make_orclause(list_make2(gpucol_harmless_compare(value, type, BTLessStrategyNumber, -room),
+									gpucol_harmless_compare(value, type, BTGreaterStrategyNumber, room)));
+}
+
+Expr *
+gpucol_harmless_within(const Expr *expr, Expr **beyond)
+{
+	Expr	   *sum = beyond_sum(expr);
+
+	*beyond = gpucol_harmless_integers_beyond(expr);
+	/* of a sum of more than a column, the rest may leave its type, too */
+	if (sum != NULL && (*beyond == NULL || IsA(linitial(((const OpExpr *) expr)->args), Var)))
+		*beyond = sum;
+	if (*beyond == NULL)
+		return NULL;
+	return gpucol_make_choice(copyObject(*beyond), (Expr *) makeNullConst(exprType((Node *) expr), -1, InvalidOid),
+							  (Expr *) copyObject(expr));
 }
 
 Node *
-gpucol_harmless_within_value(const CaseExpr *node)
+gpucol_harmless_within_test(const CaseExpr *node)
 {
 	Expr	   *beyond;
 	Expr	   *within = node->defresult == NULL ? NULL : gpucol_harmless_within(node->defresult, &beyond);
 
-	return within != NULL && equal(within, node) ? linitial(((OpExpr *) node->defresult)->args) : NULL;
+	return within != NULL && equal(within, node) ? (Node *) beyond : NULL;
 }

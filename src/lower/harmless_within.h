@@ -13,14 +13,14 @@
 #include "nodes/primnodes.h"
 
 /*
- * A sum of something and a constant, of integers, dates or times, as a CASE that is NULL of values so near their
- * type's ends that it might be an error; *beyond is the condition that it is.  NULL: it is no such sum.  Nothing of
- * `sum` is used for them.
+ * A sum of something and a constant, of integers, dates or times, or other arithmetic of integers, as a CASE that
+ * is NULL of values of which it might be an error; *beyond is the condition that it is: an OR.  NULL: it is no
+ * such expression.  Nothing of `expr` is used for them.
  */
-extern Expr *gpucol_harmless_within(const Expr *sum, Expr **beyond);
+extern Expr *gpucol_harmless_within(const Expr *expr, Expr **beyond);
 
-/* Of what such a CASE, which raises no error where this does not, is the sum; NULL: another CASE. */
-extern Node *gpucol_harmless_within_value(const CaseExpr *node);
+/* The condition of such a CASE, which raises no error where the condition does not; NULL: another CASE. */
+extern Node *gpucol_harmless_within_test(const CaseExpr *node);
 
 /* A comparison of a value with a constant by its type's order: `strategy` of B-trees; for types of such sums. */
 extern OpExpr *gpucol_harmless_compare(Expr *value, Oid type, int strategy, int64 with);

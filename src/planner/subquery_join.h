@@ -32,8 +32,8 @@ typedef struct GpucolGroupedJoin
 	bool		has_domain;		/* the subquery has one among its tables (subquery_domain.c), */
 	CommonTableExpr *domain_cte;	/* whose WITH query, the outer query's; or NULL */
 	bool		collects;		/* its value collects, and each group that is computed is asked for */
-	List	   *beyond;			/* what says that the subquery is to be executed for a row: its group has floats too
-								 * large to be summed here, or several rows, or its key is near its type's end; */
+	List	   *beyond;			/* what says that the subquery is to be executed for a row: its group has numbers
+								 * too large to be computed with here, or several rows, or its key is near its type's end; */
 	bool		may_execute;	/* that can be */
 	const char *reason;			/* why not, or NULL */
 } GpucolGroupedJoin;
@@ -55,6 +55,10 @@ extern bool gpucol_grouped_check_outer(GpucolGroupedJoin *join, Node *moved);
  * error near the type's ends: NULL there, for which join->beyond has a condition more; NULL: it is none.
  */
 extern Node *gpucol_grouped_within(GpucolGroupedJoin *join, Node *moved);
+
+/* ... an aggregate of the subquery over rows whose arithmetic stays within its types; join->beyond says of which
+ * groups there are others. */
+extern Aggref *gpucol_grouped_within_rows(GpucolGroupedJoin *join, const Aggref *agg);
 
 /* ... the value of the only row of each key, or NULL; join->beyond says of which keys there are several. */
 extern Node *gpucol_grouped_only(GpucolGroupedJoin *join, Node *value);

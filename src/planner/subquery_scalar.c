@@ -40,7 +40,8 @@
  *
  *		CASE WHEN grouped.large THEN (SELECT e(agg(b.y)) ...) ELSE e(grouped.agg) END
  *
- * It costs nothing as long as no group has any.
+ * It costs nothing as long as no group has any.  Arithmetic of integers in aggregates is treated likewise
+ * (subquery_within.c).
  *
  * All groups are computed, of rows that the subquery was never executed for: everything
  * in it must be harmless (lower/harmless_query.h), and so must be what it is compared
@@ -331,30 +332,36 @@ gpucol_grouped_beyond(const GpucolGroupedJoin *join, const SubLink *sublink, Nod
 									   make_orclause(join->beyond), (Expr *) executed, (Expr *) value);
 }
 
+/* An aggregate as a column of the join. */
+static Node *
+join_aggregate(const Aggref *agg, GpucolGroupedJoin *join)
+{
+	Var		   *var;
+	bool		counts;
+
+	if (!join->collects)
+		agg = gpucol_grouped_within_rows(join, agg);
+	if (gpucol_harmless_floats(agg->aggfnoid))
+		return join_floats(agg, join);
+	var = gpucol_grouped_var(join, gpucol_grouped_column(join, (Expr *) agg, get_func_name(agg->aggfnoid)), true);
+	if (!gpucol_harmless_aggregate(agg->aggfnoid, &counts) &&
+		!(join->collects && gpucol_harmless_collects(agg->aggfnoid)))
+		join->reason = psprintf("aggregate %s is not known to be free of errors",
+								get_func_name(agg->aggfnoid));
+	if (!counts)
+		return (Node *) var;
+	return (Node *) gpucol_make_coalesce((Expr *) var, makeConst(var->vartype, -1, InvalidOid, sizeof(int64),
+																 Int64GetDatum(0), false, FLOAT8PASSBYVAL));
+}
+
 /* The subquery's value over the columns of the join. */
 static Node *
 join_value(Node *node, GpucolGroupedJoin *join)
 {
 	if (node == NULL)
 		return NULL;
-	if (IsA(node, Aggref) && gpucol_harmless_floats(((Aggref *) node)->aggfnoid))
-		return join_floats((Aggref *) node, join);
 	if (IsA(node, Aggref))
-	{
-		Aggref	   *agg = (Aggref *) node;
-		TargetEntry *tle = gpucol_grouped_column(join, (Expr *) agg, get_func_name(agg->aggfnoid));
-		Var		   *var = gpucol_grouped_var(join, tle, true);
-		bool		counts;
-
-		if (!gpucol_harmless_aggregate(agg->aggfnoid, &counts) &&
-			!(join->collects && gpucol_harmless_collects(agg->aggfnoid)))
-			join->reason = psprintf("aggregate %s is not known to be free of errors",
-									get_func_name(agg->aggfnoid));
-		if (!counts)
-			return (Node *) var;
-		return (Node *) gpucol_make_coalesce((Expr *) var, makeConst(var->vartype, -1, InvalidOid, sizeof(int64),
-																	 Int64GetDatum(0), false, FLOAT8PASSBYVAL));
-	}
+		return join_aggregate((Aggref *) node, join);
 	if (IsA(node, Var))
 	{
 		Var		   *var = copyObject((Var *) node);

@@ -9,6 +9,9 @@
  *
  *		b.n = CASE WHEN a.n < low OR a.n > high THEN NULL ELSE a.n - 1 END
  *
+ * Aggregates of the subquery over such sums, and over other arithmetic of integers, are computed likewise, and beside
+ * them whether a group has rows beyond: for a row that asks for such a group the subquery is executed.
+ *
  * A subquery without aggregates gives the value of its only row.  Where no index says that there is only one, the
  * least value of those with the row's key is it, and for a row of whose key there are several the subquery
  * is executed, which raises PostgreSQL's error.
@@ -35,22 +38,69 @@
 #include "planner/subquery.h"
 #include "planner/subquery_join.h"
 
+static bool
+is_forbidden(Oid function, void *context pg_attribute_unused())
+{
+	return !gpucol_subquery_may_call(function);
+}
+
+/* Does a condition call a function that the user must not? */
+static bool
+calls_forbidden(Node *node, void *context)
+{
+	return node != NULL && (check_functions_in_node(node, is_forbidden, context) ||
+							expression_tree_walker(node, calls_forbidden, context));
+}
+
 Node *
 gpucol_grouped_within(GpucolGroupedJoin *join, Node *moved)
 {
 	Expr	   *beyond;
 	Expr	   *within = join->may_execute ? gpucol_harmless_within((Expr *) moved, &beyond) : NULL;
-	ListCell   *lc;
 
 	if (within == NULL)
 		return NULL;
-	foreach(lc, ((BoolExpr *) beyond)->args)
-	{
-		if (!gpucol_subquery_may_call(lfirst_node(OpExpr, lc)->opfuncid))
-			return NULL;
-	}
+	if (calls_forbidden((Node *) beyond, NULL))
+		return NULL;
 	join->beyond = list_append_unique(join->beyond, beyond);
 	return (Node *) within;
+}
+
+/* ---- aggregates ---- */
+
+/* Arithmetic of an aggregate's, within its types; with the conditions that it is not. */
+static Node *
+keep_within(Node *node, List **beyond)
+{
+	Expr	   *test;
+	Expr	   *within;
+
+	if (node == NULL)
+		return NULL;
+	within = gpucol_harmless_within((Expr *) node, &test);
+	if (within == NULL || calls_forbidden((Node *) test, NULL))
+		return expression_tree_mutator(node, keep_within, beyond);
+	*beyond = list_append_unique(*beyond, test);
+	return (Node *) within;
+}
+
+Aggref *
+gpucol_grouped_within_rows(GpucolGroupedJoin *join, const Aggref *agg)
+{
+	Aggref	   *within = (Aggref *) copyObject(agg);
+	List	   *beyond = NIL;
+	ListCell   *lc;
+
+	within->args = (List *) keep_within((Node *) within->args, &beyond);
+	within->aggfilter = (Expr *) keep_within((Node *) within->aggfilter, &beyond);
+	foreach(lc, beyond)
+	{
+		Aggref	   *any = gpucol_make_aggregate(F_BOOL_OR, BOOLOID, lfirst(lc));
+		TargetEntry *tle = gpucol_grouped_column(join, (Expr *) any, "beyond");
+
+		join->beyond = list_append_unique(join->beyond, gpucol_grouped_var(join, tle, true));
+	}
+	return within;
 }
 
 /* ---- a value of one row ---- */
