@@ -33,7 +33,8 @@ typedef struct GpucolGroupedJoin
 	CommonTableExpr *domain_cte;	/* whose WITH query, the outer query's; or NULL */
 	bool		collects;		/* its value collects, and each group that is computed is asked for */
 	List	   *beyond;			/* what says that the subquery is to be executed for a row: its group has numbers
-								 * too large to be computed with here, or several rows, or its key is near its type's end; */
+								 * too large to be computed with here, or several rows, or its key is near its
+								 * type's end; */
 	bool		may_execute;	/* that can be */
 	const char *reason;			/* why not, or NULL */
 } GpucolGroupedJoin;
