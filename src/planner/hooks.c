@@ -86,7 +86,8 @@ plan_statement(Query *parse, const char *query_string, int cursor_options,
 		stmt = planner(parse, query_string, cursor_options, bound_params);
 	else
 	{
-		Query	   *inlined = gpucol_with_distinct(gpucol_with_inline(gpucol_window_joins(gpucol_union_types(parse))));
+		Query	   *unfolded = gpucol_union_types(gpucol_values_union(parse));
+		Query	   *inlined = gpucol_with_distinct(gpucol_with_inline(gpucol_window_joins(unfolded)));
 		Query	   *grouped = gpucol_set_groups(gpucol_pair_tests(inlined));
 
 		stmt = gpucol_subquery_plan(planner, gpucol_set_operations(gpucol_set_from(grouped)),

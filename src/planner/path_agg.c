@@ -656,6 +656,13 @@ open_joined(GpucolGrouping *g)
 	if (!OidIsValid(g->relid) || gpucol_planner_disabled() != NULL)
 		return false;
 	g->pipe = gpucol_join_pipe(g->root, g->rel);
+	if (g->pipe->pipe == NULL && gpucol_enable_join)
+	{
+		GpucolJoinPipe *rows = gpucol_join_rows_pipe(g->root, g->rel, g->rel);
+
+		if (rows != NULL)
+			g->pipe = rows;
+	}
 	if (g->pipe->pipe == NULL)
 		return gpucol_grouping_decline(g, gpucol_enable_join ? g->pipe->reason : "gpucol.enable_join is off");
 	return true;

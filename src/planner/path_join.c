@@ -45,6 +45,7 @@
 #include "planner/path_join.h"
 #include "planner/path_join_first.h"
 #include "planner/path_join_keys.h"
+#include "planner/path_join_ranges.h"
 #include "planner/path_join_set.h"
 #include "planner/planner.h"
 #include "planner/subquery.h"
@@ -195,6 +196,7 @@ share_out(Pair *pair, GpucolPipe *drive, GpucolPipeStep *step)
 	foreach(lc, pair->restrictlist)
 	{
 		RestrictInfo *rinfo = lfirst_node(RestrictInfo, lc);
+		Expr	   *condition = rinfo->clause;
 		bool		above = IS_OUTER_JOIN(pair->jointype) &&
 			RINFO_IS_PUSHED_DOWN(rinfo, pair->joinrel->relids);
 
@@ -203,7 +205,14 @@ share_out(Pair *pair, GpucolPipe *drive, GpucolPipeStep *step)
 			return false;
 		if (!above && gpucol_join_add_key(&sides, step, rinfo))
 			continue;
-		pair->reason = gpucol_pipe_check_condition(drive, step->build, rinfo->clause);
+		pair->reason = gpucol_pipe_check_condition(drive, step->build, condition);
+		if (pair->reason != NULL)
+		{
+			Expr	   *bounds = gpucol_join_range_condition(&sides, step, condition);
+
+			condition = bounds != NULL ? bounds : condition;
+			pair->reason = bounds != NULL ? NULL : pair->reason;
+		}
 		if (pair->reason != NULL && may_be_host(pair, rinfo, above))
 		{
 			pair->host = lappend(pair->host, rinfo);
@@ -214,9 +223,9 @@ share_out(Pair *pair, GpucolPipe *drive, GpucolPipeStep *step)
 		if (pair->reason != NULL)
 			return false;
 		if (above)
-			step->filter = lappend(step->filter, rinfo->clause);
+			step->filter = lappend(step->filter, condition);
 		else
-			step->residual = lappend(step->residual, rinfo->clause);
+			step->residual = lappend(step->residual, condition);
 		equality |= !above && is_equality(rinfo);
 	}
 	if (equality && step->outer_keys == NIL && pair->drive->rows * pair->build->rows > MOST_PAIRS)

@@ -72,4 +72,7 @@ extern bool gpucol_union_groups(Query *query);
 /* union_types.c: a statement in which branches of UNION ALL have the types of its columns. */
 extern Query *gpucol_union_types(Query *parse);
 
+/* values_union.c: a statement in which columns that LATERAL VALUES make rows of are a UNION ALL. */
+extern Query *gpucol_values_union(Query *parse);
+
 #endif							/* GPUCOL_PLANNER_SET_OPERATIONS_H */
