@@ -188,7 +188,7 @@ leaf_size(const Integers *in, const Node *node)
 	}
 	if (IsA(node, Const))
 		return constant_size((const Const *) node);
-	if (!IsA(node, Var) || most_of(((const Var *) node)->vartype) < 0)
+	if (!IsA(node, Var) || ((const Var *) node)->varlevelsup > 0 || most_of(((const Var *) node)->vartype) < 0)
 		return -1;
 	return Min(most_of(((const Var *) node)->vartype), in->near);
 }
