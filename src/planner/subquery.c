@@ -43,6 +43,7 @@
 #include "columnar/am.h"
 #include "guc.h"
 #include "lower/harmless_query.h"
+#include "plan/make.h"
 #include "plan/reason.h"
 #include "planner/planner.h"
 #include "planner/subquery.h"
@@ -599,6 +600,44 @@ note_stays(Node *node, const char *reason)
 	return expression_tree_walker(node, note_stays, (void *) reason);
 }
 
+/* A column of the query's own tables that the last table is joined by, or NULL. */
+static Var *
+joining_column(const Query *query, int tables)
+{
+	const JoinExpr *join = linitial(query->jointree->fromlist);
+	ListCell   *lc;
+
+	if (!IsA(join, JoinExpr))
+		return NULL;
+	foreach(lc, pull_var_clause(join->quals, 0))
+	{
+		if (lfirst_node(Var, lc)->varno <= tables)
+			return lfirst(lc);
+	}
+	return NULL;
+}
+
+/*
+ * Have values that could raise an error for groups that no row asks for computed of rows: each is the same whether
+ * or not a column of the query's own tables is NULL, but asks that.
+ */
+static void
+keep_above_join(Query *query, List *values, int tables)
+{
+	Var		   *column = joining_column(query, tables);
+	ListCell   *lc;
+
+	foreach(lc, values)
+	{
+		TargetEntry *tle = lfirst_node(TargetEntry, lc);
+
+		if (column != NULL && is_joined((Node *) tle->expr, tables) &&
+			reaches_all_groups(query, (Node *) tle->expr, tables))
+			tle->expr = gpucol_make_choice(gpucol_make_null_test((Expr *) copyObject(column), IS_NULL), tle->expr,
+										   copyObject(tle->expr));
+	}
+}
+
 /*
  * Rewrite one clause.  With `filters` its subqueries decide which rows remain, in the
  * query around if `above`: it stays where the query's other conditions might see others.
@@ -613,6 +652,8 @@ rewrite_clause(Rewriting *rewriting, Node **clause, bool filters, bool above)
 	Node	   *before = *clause;
 
 	*clause = rewrite_expression(before, rewriting);
+	if (rewriting->count > count && filters && above)
+		keep_above_join(query, castNode(List, *clause), rewriting->tables);
 	if (rewriting->count == count || !filters ||
 		keeps_errors(query, rewriting->fromlist, rewriting->tables, rewriting->joined,
 					 above ? castNode(List, *clause) : NIL))

@@ -68,4 +68,12 @@ SELECT pg_temp.same('SELECT a.id, q.v FROM si a CROSS JOIN LATERAL (SELECT sum(b
 SELECT pg_temp.same('SELECT a.id, (SELECT count(*) FROM si b WHERE b.a = a.s * a.b) FROM si a WHERE a.k < 100');
 SELECT pg_temp.same('SELECT a.id, (SELECT count(*) FROM si b WHERE b.a = a.a * a.b) FROM si a WHERE a.k < 100');
 SELECT pg_temp.same('SELECT a.id, (SELECT count(*) FROM si b WHERE b.a = a.a * a.b) FROM si a WHERE a.k = 102');
+-- values of a derived table that may fail for groups that no row asks for: 1 / 0 of groups of one row
+SELECT n, pg_temp.same(q) FROM (VALUES
+	(1, 'SELECT avg(r), count(*) FROM (SELECT a.id, (SELECT count(*) FROM si b WHERE b.k = a.k AND b.a > 20) + 1 AS r FROM si a) q'),
+	(2, 'SELECT sum(r), count(r) FROM (SELECT a.id, 100 / ((SELECT count(*) FROM si b WHERE b.k = a.k) - 1) AS r FROM si a WHERE a.k < 100) q'),
+	(3, 'SELECT sum(r), count(r) FROM (SELECT a.id, 100 / ((SELECT count(*) FROM si b WHERE b.k = a.k) - 1) AS r FROM si a WHERE a.k IN (102, 103)) q'),
+	(4, 'SELECT id, r FROM (SELECT a.id, (SELECT coalesce(-sum(b.a), 7) FROM si b WHERE b.k = a.k AND b.b < 0) AS r FROM si a) q WHERE r > 50'),
+	(5, 'SELECT id, r, s FROM (SELECT a.id, (SELECT coalesce(-sum(b.a), 7) FROM si b WHERE b.k = a.k AND b.b < 0) AS r, sum(a.b) OVER (PARTITION BY a.k ORDER BY a.id) AS s FROM si a) q'),
+	(6, 'WITH c AS (SELECT a.id, (SELECT max(b.a) - min(b.a) FROM si b WHERE b.k = a.k) AS r FROM si a WHERE a.k < 100) SELECT r, count(*) FROM c GROUP BY r')) v(n, q) ORDER BY n;
 DROP TABLE si, si_h, si_value;
