@@ -254,6 +254,31 @@ worker_rows(double rows, int workers)
 	return clamp_row_est(rows / divisor);
 }
 
+/* Are all rows wanted that are joined, as far as is known here?  Groups are made of all. */
+static bool
+wants_all_rows(const PlannerInfo *root)
+{
+	return root->tuple_fraction <= 0 || root->parse->groupClause != NIL || root->parse->hasAggs;
+}
+
+/*
+ * Where all rows are wanted, let a sequential scan that takes longer begin no sooner: of joins that cost nearly the
+ * same PostgreSQL takes the one that begins sooner.
+ */
+static void
+begin_together(const PlannerInfo *root, RelOptInfo *rel, const Path *scan)
+{
+	ListCell   *lc;
+
+	foreach(lc, rel->pathlist)
+	{
+		Path	   *path = lfirst(lc);
+
+		if (path->pathtype == T_SeqScan && path->total_cost > scan->total_cost && wants_all_rows(root))
+			path->startup_cost = Max(path->startup_cost, scan->startup_cost);
+	}
+}
+
 /*
  * Add the paths of GpucolScan to a base relation; with gpucol.pushdown = require
  * the planner is left no ordinary scan to prefer.  Else the ordinary paths stay
@@ -299,6 +324,7 @@ gpucol_path_scan_add(PlannerInfo *root, RelOptInfo *rel, RangeTblEntry *rte)
 		rel->pathlist = NIL;
 		rel->partial_pathlist = NIL;
 	}
+	begin_together(root, rel, &path->path);
 	rel->pathlist = lappend(rel->pathlist, path);
 
 	if (rel->consider_parallel)

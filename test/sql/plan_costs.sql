@@ -163,3 +163,11 @@ RESET enable_bitmapscan;
 
 SET client_min_messages = error;
 DROP SCHEMA plan_costs CASCADE;
+
+-- a loop over a function's rows costs nearly the same whatever reads the table: it is read by the scan that takes less
+CREATE TABLE pc_loop (id int, kind text, msg text, pad text) USING gpucol;
+INSERT INTO pc_loop SELECT i, 'k' || i % 5, 'Word ' || i || ' other', repeat('p', i % 40) FROM generate_series(1, 20000) i;
+ANALYZE pc_loop;
+EXPLAIN (COSTS OFF) SELECT w, count(*) FROM pc_loop CROSS JOIN LATERAL regexp_split_to_table(lower(msg), '[^a-z]+') w WHERE kind = 'k1' GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT 3;
+SELECT w, count(*) FROM pc_loop CROSS JOIN LATERAL regexp_split_to_table(lower(msg), '[^a-z]+') w WHERE kind = 'k1' GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT 3;
+DROP TABLE pc_loop;
