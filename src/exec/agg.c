@@ -91,6 +91,7 @@ agg_create_state(CustomScan *cscan)
 	state->sets.sets = list_nth(cscan->custom_private, GPUCOL_AGG_PRIVATE_SETS);
 	state->sets.functions = list_nth(cscan->custom_private, GPUCOL_AGG_PRIVATE_FUNCTIONS);
 	state->wanted = list_nth(cscan->custom_private, GPUCOL_AGG_PRIVATE_FIRST);
+	state->elements = list_nth(cscan->custom_private, GPUCOL_AGG_PRIVATE_ELEMENTS);
 	state->nvalues = state->nkeys + state->naggs + list_length(state->sets.functions);
 	condition = list_nth(cscan->custom_scan_tlist, state->nvalues);
 	/* all but the constant true that keeps the junk column unlike any other */
@@ -217,6 +218,8 @@ lower_agg(GpucolExec *exec, GpucolLower *l)
 		return false;
 	if (!rankings)
 		state->finals = plan->finals;
+	for (int i = 0; i < state->naggs && plan->feeding; i++)
+		plan->finals[i].fed->most = list_nth_int(state->elements, i);
 	exec->withholds |= plan->regroup;
 	if (plan->feeding)
 	{

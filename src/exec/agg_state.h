@@ -42,6 +42,7 @@ typedef struct GpucolAggExecState
 	GpucolFinal *finals;
 	List	   *wanted;			/* GPUCOL_AGG_PRIVATE_FIRST */
 	GpucolFirst first;			/* which groups the engine is asked for */
+	List	   *elements;		/* GPUCOL_AGG_PRIVATE_ELEMENTS */
 
 	/* keys or arguments that PostgreSQL evaluates: all groups, joined */
 	MemoryContext regroup_context;

@@ -38,6 +38,22 @@ explain_base(GpucolAggExecState *state, List *ancestors, ExplainState *es)
 		ExplainPropertyList("Evaluated Once Per", names, es);
 }
 
+/* The arrays of which only the first elements are collected. */
+static void
+explain_elements(const GpucolAggExecState *state, ExplainState *es)
+{
+	List	   *some = NIL;
+	ListCell   *lc;
+
+	foreach(lc, state->elements)
+	{
+		if (lfirst_int(lc) > 0)
+			some = lappend(some, psprintf("first %d", lfirst_int(lc)));
+	}
+	if (some != NIL)
+		ExplainPropertyList("Array Elements", some, es);
+}
+
 void
 gpucol_explain_agg(GpucolAggExecState *state, List *ancestors, ExplainState *es)
 {
@@ -47,7 +63,10 @@ gpucol_explain_agg(GpucolAggExecState *state, List *ancestors, ExplainState *es)
 	gpucol_explain_parts(&state->exec, es);
 	gpucol_explain_keys(node, state->exprs, state->nkeys, state->sets.sets, ancestors, es);
 	if (gpucol_agg_private(state, GPUCOL_AGG_PRIVATE_FEEDING))
+	{
 		ExplainPropertyText("Aggregates", "fed by rows", es);
+		explain_elements(state, es);
+	}
 	else
 		explain_base(state, ancestors, es);
 	gpucol_explain_first(node, state->exprs, state->wanted, ancestors, es);

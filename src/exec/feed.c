@@ -5,8 +5,9 @@
  *
  * Every aggregate of PostgreSQL is its transition function, called row by row.  A plain
  * one is called at once, each group having its state, as in a hashed aggregation.  One
- * with DISTINCT or ORDER BY, or an ordered set, has its rows kept (feed_kept.c); percentiles
- * and modes of numbers and texts are sorted without any function (feed_sample.c).
+ * with DISTINCT or ORDER BY, or an ordered set, has its rows kept (feed_kept.c), but the first ones only where
+ * nobody asks for the others (feed_first.c); percentiles and modes of numbers and texts are sorted
+ * without any function (feed_sample.c).
  *
  *-------------------------------------------------------------------------
  */
@@ -20,6 +21,7 @@
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
 
+#include "exec/feed_first.h"
 #include "exec/feeder.h"
 
 /* How an argument is had. */
@@ -114,6 +116,11 @@ gpucol_feed_create(const GpucolGroupPlan *plan, PlanState *parent, TupleDesc des
 		}
 		if (!f->fed->counts)
 			gpucol_kept_init(f);
+		if (f->fed->most > 0)
+		{
+			f->firsts = gpucol_firsts_create(f);
+			continue;
+		}
 		if (f->fed->counts ? f->fed->distinct : f->fed->apart && plan->sets.sets == NIL)
 			f->seen = gpucol_seen_create(f->fed);
 		f->seeking &= f->seen == NULL;
@@ -164,7 +171,10 @@ load_input(const GpucolFeeder *f, const GpucolFeedRows *rows, GpucolFeedInput *i
 	input->values = palloc(Max(f->fed->nargs, 1) * sizeof(Datum *));
 	input->isnull = palloc(Max(f->fed->nargs, 1) * sizeof(bool *));
 	for (int i = 0; i < f->fed->nargs && !numbers; i++)
-		load_argument(f, i, column_of(result, &f->fed->args[i]), result->nrows, input);
+	{
+		if (f->firsts == NULL || gpucol_firsts_loads(f->firsts, i))
+			load_argument(f, i, column_of(result, &f->fed->args[i]), result->nrows, input);
+	}
 	input->pass = f->fed->filter.expr != NULL || rows->pass != NULL ? palloc(n) : NULL;
 	if (input->pass != NULL && rows->pass != NULL)
 		memcpy(input->pass, rows->pass, result->nrows);
@@ -249,11 +259,13 @@ gpucol_feed_room(const GpucolFeed *feed, uint64 nrows)
 
 		if (f->sample != NULL)
 			room += f->first ? gpucol_sample_room(f->sample, nrows) : 0;
+		else if (f->firsts != NULL)
+			room += gpucol_firsts_room(f->firsts, nrows);
 		else if (f->fed->counts)
 			room += gpucol_feed_states_room(f, nrows);
 		else if (!f->keeps || f->hashed)
 			room += nrows * sizeof(GpucolFeedState);
-		if (f->keeps)
+		if (f->keeps && f->firsts == NULL)
 			room += gpucol_kept_room(f, nrows) + (f->seen == NULL ? 0 : gpucol_seen_room(f->seen, nrows));
 	}
 	return room;
@@ -331,6 +343,8 @@ gpucol_feed_rows(GpucolFeed *feed, const GpucolFeedRows *rows)
 
 		if (f->sample != NULL && f->first)
 			gpucol_sample_rows(f->sample, rows, inputs[i].pass);
+		else if (f->firsts != NULL)
+			gpucol_firsts_rows(f->firsts, rows, &inputs[i]);
 		else if (f->fed->counts)
 			ok &= gpucol_feed_states_rows(feed, f, rows, inputs[i].pass);
 		else if (f->seen != NULL)
@@ -360,7 +374,7 @@ gpucol_feed_finish_room(const GpucolFeed *feed)
 
 		if (f->sample != NULL)
 			room += f->first ? gpucol_sample_finish_room(f->sample) : 0;
-		else if (f->keeps)
+		else if (f->keeps && f->firsts == NULL)
 			room += gpucol_kept_finish_room(f);
 	}
 	return room;
@@ -377,6 +391,8 @@ gpucol_feed_finish(GpucolFeed *feed, uint32 ngroups, GpucolMeter *meter)
 
 		if (f->sample != NULL && f->first)
 			gpucol_sample_finish(f->sample, ngroups, meter);
+		else if (f->firsts != NULL)
+			gpucol_firsts_reserve(f->firsts, ngroups);
 		else if (f->fed->counts)
 			gpucol_feed_states_reserve(feed, f, ngroups);
 		else if (f->sample == NULL && f->keeps && !f->hashed)
@@ -406,6 +422,8 @@ gpucol_feed_result(GpucolFeed *feed, int agg, uint32 group, bool *isnull)
 
 	if (f->sample != NULL)
 		return sample_result(feed, f, group, isnull);
+	if (f->firsts != NULL)
+		return gpucol_firsts_result(f->firsts, group, isnull);
 	if (f->fed->counts)
 		return gpucol_feed_states_result(f, group, isnull);
 	if (f->keeps && !f->hashed)

@@ -36,6 +36,9 @@ typedef struct GpucolKept
 	MemoryContext context;		/* of what values point to */
 } GpucolKept;
 
+/* The first rows of groups (feed_first.h). */
+typedef struct GpucolFirsts GpucolFirsts;
+
 /* One aggregate. */
 typedef struct GpucolFeeder
 {
@@ -70,6 +73,7 @@ typedef struct GpucolFeeder
 	GpucolFeedState *states;			/* by group, unless it keeps */
 	GpucolAggState *numbers;	/* instead, where fed->counts: one or three each */
 	GpucolSeen *seen;			/* where fed->distinct, or rows are kept and `apart`: what groups have had */
+	GpucolFirsts *firsts;		/* instead, where fed->most: of the first rows of groups */
 	uint32		nstates;
 	uint32		room;
 	GpucolKept	kept;

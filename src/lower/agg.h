@@ -91,6 +91,7 @@ typedef struct GpucolFed
 	bool		distinct;		/* then: of different values, each of which 64 bits tell apart */
 	bool		whole;			/* then: the arguments are the fields of a row, which is no NULL */
 	bool		apart;			/* not counts: DISTINCT of values, each of which 64 bits tell apart */
+	int			most;			/* an array of whose elements only the first so many are asked for; 0: all */
 	GpucolAgg	state;			/* its operation and class; of PRODUCTS there are three: y with x,
 								 * x and y with themselves */
 	Oid			cast;			/* function from the output's type to the aggregate's, or
@@ -225,6 +226,12 @@ extern bool gpucol_lower_fed_state(GpucolFed *fed, GpucolFinal *final);
 
 /* Is a fed aggregate's argument a constant, or do 64 bits tell what equals it by its type's equality? */
 extern bool gpucol_lower_fed_distinct(const GpucolFedArg *arg);
+
+/*
+ * Is a fed aggregate's argument delivered as a number whose int64 (of floats the one of kernel/float_order.h) is in the
+ * order of a sort operator, or in the opposite one (*descending)?
+ */
+extern bool gpucol_lower_fed_number(const GpucolFedArg *arg, Oid sortop, bool *descending);
 
 /* Is it a row of fields that have an order, so that PostgreSQL compares rows of them without an error? */
 extern bool gpucol_lower_is_row(const Expr *expr);

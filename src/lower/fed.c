@@ -190,15 +190,31 @@ is_sample(Aggref *agg)
 		is_plain_sort(agg, exprType((Node *) arg));
 }
 
+/* Is a value delivered as a number of 64 bits? */
+static bool
+is_number(const GpucolFedArg *arg)
+{
+	return arg->output >= 0 && is_ordered_number(exprType((Node *) arg->expr)) &&
+		(arg->value.cls == GPUCOL_CLASS_I || arg->value.cls == GPUCOL_CLASS_F ||
+		 (arg->value.cls == GPUCOL_CLASS_D && arg->value.digits <= GPUCOL_INT64_DIGITS));
+}
+
+bool
+gpucol_lower_fed_number(const GpucolFedArg *arg, Oid sortop, bool *descending)
+{
+	TypeCacheEntry *entry = lookup_type_cache(exprType((Node *) arg->expr), TYPECACHE_LT_OPR | TYPECACHE_GT_OPR);
+
+	*descending = sortop == entry->gt_opr;
+	return is_number(arg) && (sortop == entry->lt_opr || sortop == entry->gt_opr);
+}
+
 /* Can a value be collected in 64 bits, or numbered? */
 static bool
 fits_sample(const GpucolFedArg *arg)
 {
 	if (arg->output >= 0 && gpucol_lower_is_word((Node *) arg->expr))
 		return arg->value.cls == GPUCOL_CLASS_S;
-	return arg->output >= 0 && is_ordered_number(exprType((Node *) arg->expr)) &&
-		(arg->value.cls == GPUCOL_CLASS_I || arg->value.cls == GPUCOL_CLASS_F ||
-		 (arg->value.cls == GPUCOL_CLASS_D && arg->value.digits <= GPUCOL_INT64_DIGITS));
+	return is_number(arg);
 }
 
 /* An aggregate of the same call over what its argument is cast from. */

@@ -65,6 +65,8 @@ typedef enum GpucolAggPrivate
 	GPUCOL_AGG_PRIVATE_FIRST,	/* List: GpucolFirstPrivate, or NIL: all groups are wanted */
 	GPUCOL_AGG_PRIVATE_FEEDING, /* Integer: bool, aggregates are fed rows (lower/fed.c) */
 	GPUCOL_AGG_PRIVATE_NTESTS,	/* Integer: the last so many conditions are PostgreSQL's */
+	GPUCOL_AGG_PRIVATE_ELEMENTS,	/* IntList: by aggregate, of an array the first so many elements are
+									 * asked for; 0: all */
 	GPUCOL_AGG_PRIVATE_COUNT
 } GpucolAggPrivate;
 

@@ -589,6 +589,7 @@ gpucol_grouping_path(GpucolGrouping *g, RelOptInfo *output_rel, Path *fallback)
 	path->custom_private = lappend(path->custom_private, any_groups(g));
 	path->custom_private = lappend(path->custom_private, makeInteger(g->plan.feeding));
 	path->custom_private = lappend(path->custom_private, g->tests);
+	path->custom_private = lappend(path->custom_private, gpucol_path_agg_elements(g->root, g->aggs, g->having));
 	gpucol_cost_agg(g->root, rel, &path->path, g->lower->ncolumns,
 					g->conditions, list_length(g->keys), list_length(g->aggs),
 					path->path.rows, joined_groups(g, rel, &share), joined_exprs(g),

@@ -35,7 +35,8 @@ enum
 	PATH_PRIVATE_PIPE,			/* GpucolJoinPipe of joined tables, or NULL */
 	PATH_PRIVATE_FIRST,			/* List, as in GpucolFirstPrivate, or NIL */
 	PATH_PRIVATE_FEEDING,		/* Integer: aggregates are fed rows */
-	PATH_PRIVATE_TESTS			/* List: conditions that PostgreSQL tests */
+	PATH_PRIVATE_TESTS,			/* List: conditions that PostgreSQL tests */
+	PATH_PRIVATE_ELEMENTS		/* IntList, as in GpucolAggPrivate */
 };
 
 /*
@@ -45,6 +46,12 @@ enum
 extern double gpucol_path_agg_groups(PlannerInfo *root, const GpucolGroupPlan *plan, List *keys,
 									 const GpucolJoinPipe *pipe, TupleDesc desc, Index rti,
 									 double rows, double *share);
+
+/*
+ * path_agg_elements.c: how many elements of each of these aggregates, the first ones of an array, a query
+ * and its HAVING ask for, as an IntList; 0: all, or it is no array.
+ */
+extern List *gpucol_path_agg_elements(PlannerInfo *root, List *aggs, List *having);
 
 /* path_agg_plan.c */
 extern Plan *gpucol_path_agg_plan(PlannerInfo *root, RelOptInfo *rel, CustomPath *path,

@@ -94,6 +94,8 @@ gpucol_path_agg_plan(PlannerInfo *root pg_attribute_unused(),
 	cscan->custom_private = lappend(cscan->custom_private,
 									list_nth(path->custom_private, PATH_PRIVATE_FEEDING));
 	cscan->custom_private = lappend(cscan->custom_private, makeInteger(list_length(tests)));
+	cscan->custom_private = lappend(cscan->custom_private,
+									list_nth(path->custom_private, PATH_PRIVATE_ELEMENTS));
 	cscan->custom_exprs = gpucol_join_params(cscan->custom_scan_tlist);
 	cscan->flags = path->flags;
 	cscan->methods = intVal(list_nth(path->custom_private, PATH_PRIVATE_RANKING)) ?
