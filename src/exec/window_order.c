@@ -13,14 +13,9 @@
 #include "postgres.h"
 
 #include "miscadmin.h"
-#include "port.h"
 #include "port/pg_bitutils.h"
 
 #include "exec/window_order.h"
-
-/* More items than these are compared, not inserted, and so many or more are sorted by digits. */
-#define FEW_ITEMS	32
-#define MANY_ITEMS	1024
 
 /* Codes that a key needs, NULL's included, beginning with 0; at most 2^64. */
 static int
@@ -136,17 +131,6 @@ pack_keys(GpucolWindowRows *rows, GpucolWindowOrder *order)
 	return true;
 }
 
-static int
-compare_items(const void *a, const void *b, void *arg pg_attribute_unused())
-{
-	const GpucolRadixItem *x = a;
-	const GpucolRadixItem *y = b;
-
-	if (x->key != y->key)
-		return x->key < y->key ? -1 : 1;
-	return x->row < y->row ? -1 : x->row > y->row;
-}
-
 /*
  * Sort items, whose rows ascend, by their rows' words from `word` on; those that tie by a word, by
  * the next.  The key that is left is the word.
@@ -155,22 +139,16 @@ static void
 sort_by_words(const GpucolWindowOrder *order, int word, GpucolRadixItem *items, GpucolRadixItem *scratch, uint32 n)
 {
 	const uint64 *keys = order->words[word];
+	GpucolRadixItem *sorted;
 	uint64		any = 0;
 	uint32		start = 0;
 
 	for (uint32 i = 0; i < n; i++)
 		any |= items[i].key = keys[items[i].row];
-	if (n > FEW_ITEMS && n < MANY_ITEMS)
-		qsort_interruptible(items, n, sizeof(GpucolRadixItem), compare_items, NULL);
-	else
-	{
-		GpucolRadixItem *sorted;
-
-		CHECK_FOR_INTERRUPTS();
-		sorted = gpucol_radix_sort(items, scratch, n, any == 0 ? 0 : pg_leftmost_one_pos64(any) + 1);
-		if (sorted != items)
-			memcpy(items, sorted, n * sizeof(GpucolRadixItem));
-	}
+	CHECK_FOR_INTERRUPTS();
+	sorted = gpucol_radix_sort(items, scratch, n, any == 0 ? 0 : pg_leftmost_one_pos64(any) + 1);
+	if (sorted != items)
+		memcpy(items, sorted, n * sizeof(GpucolRadixItem));
 	for (uint32 i = 1; i <= n && word + 1 < order->nwords; i++)
 	{
 		uint64		key = items[start].key;
