@@ -173,13 +173,20 @@ can_compare(const GpucolBatchTest *test, const GpucolBatch *batch)
 	return test->compares != NIL;
 }
 
+/* Has a batch a column at all? */
+static inline bool
+has_column(const GpucolResultColumn *column)
+{
+	return column->i != NULL || column->d != NULL || column->f != NULL || column->s != NULL;
+}
+
 /* Leave these rows of a batch. */
 static void
 leave(const GpucolBatchTest *test, GpucolBatch *batch, const uint32 *passed, uint32 n)
 {
 	for (int c = 0; c < batch->ncolumns && n < batch->nrows; c++)
 	{
-		if (test->taken[c])
+		if (test->taken[c] && has_column(&batch->columns[c]))
 			batch->columns[c] = gpucol_result_column_chosen(&batch->columns[c], passed, n);
 	}
 	batch->removed += batch->nrows - n;

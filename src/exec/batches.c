@@ -272,6 +272,16 @@ input_desc(PlanState *plan)
 	return ExecGetResultType(IsA(plan, CteScanState) ? ((CteScanState *) plan)->cteplanstate : next_below(plan));
 }
 
+/* Does a member's node test the conditions of the node above? */
+static bool
+tests_conditions(const Member *member)
+{
+	const GpucolBatchOps *ops = member->ops;
+
+	return ops != NULL && ops->tests &&
+		(ops->leaves == NULL || !ops->leaves((CustomScanState *) member->node, member->conditions));
+}
+
 /* Have what reads a member's batches, computes columns of them, and tests them. */
 static void
 open_member(Member *member)
@@ -291,7 +301,7 @@ open_member(Member *member)
 													  member->ninputs, input_desc(member->computes));
 		gpucol_batch_init(&member->input, Max(member->ninputs, list_length(member->node->plan->targetlist)));
 	}
-	if (member->above != NULL && (member->behind || member->ops == NULL || !member->ops->tests))
+	if (member->above != NULL && (member->behind || !tests_conditions(member)))
 		member->test = gpucol_batch_test_begin(member->above, member->conditions,
 											   ExecGetResultType(member->behind ? member->computes : member->node),
 											   before ? member->inputs : member->places,
@@ -397,6 +407,7 @@ want_inputs(const Member *member, bool *wanted)
 static void
 want_columns(const GpucolPlanReader *reader, const Member *member)
 {
+	Bitmapset  *tested = NULL;
 	bool	   *wanted;
 
 	if (reader->wanted == NULL || member->tuples || member->ops == NULL || member->ops->want == NULL)
@@ -406,6 +417,11 @@ want_columns(const GpucolPlanReader *reader, const Member *member)
 		want_inputs(member, wanted);
 	for (int i = 0; i < reader->batch.ncolumns && member->computes == NULL; i++)
 		wanted[member->places[i]] |= reader->wanted[i];
+	if (member->test != NULL && !member->behind)
+		pull_varattnos((Node *) member->conditions, OUTER_VAR, &tested);
+	for (int i = 0; i < list_length(member->node->plan->targetlist); i++)
+		wanted[i] |= bms_is_member(i + 1 - FirstLowInvalidHeapAttributeNumber, tested);
+	bms_free(tested);
 	member->ops->want((CustomScanState *) member->node, wanted);
 	pfree(wanted);
 }

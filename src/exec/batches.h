@@ -44,6 +44,11 @@ typedef struct GpucolBatchOps
 	bool		(*offer) (CustomScanState *node, PlanState *above, List *conditions);
 
 	/*
+	 * Does it leave these conditions to the reader, though it tests others?  The function may be NULL.
+	 */
+	bool		(*leaves) (CustomScanState *node, List *conditions);
+
+	/*
 	 * Of the batches to come only these columns are read, until it offers batches again; NULL: all.  What the
 	 * others are in a batch does not matter then.  The function may be NULL.
 	 */

@@ -94,6 +94,7 @@ gpucol_explain_window(GpucolWindowState *state, List *ancestors, ExplainState *e
 		ExplainPropertyInteger("Parts", NULL, nparts, es);
 	ExplainPropertyUInteger("Memory", "kB", state->peak / 1024, es);
 	gpucol_batch_compute_explain(state->compute, ancestors, es);
+	gpucol_window_batch_explain(state, ancestors, es);
 	if (state->delivered)
 		ExplainPropertyText("Delivered", "in batches", es);
 	if (state->why != NULL)

@@ -182,6 +182,12 @@ window_offer(CustomScanState *node, PlanState *above, List *conditions)
 	return gpucol_window_offer((GpucolWindowState *) node, above, conditions);
 }
 
+static bool
+window_leaves(CustomScanState *node, List *conditions)
+{
+	return gpucol_window_leaves((GpucolWindowState *) node, conditions);
+}
+
 static void
 window_want(CustomScanState *node, const bool *wanted)
 {
@@ -204,6 +210,7 @@ window_next_batch(CustomScanState *node, GpucolBatch *batch)
 const GpucolBatchOps gpucol_window_batches = {
 	.tests = true,
 	.offer = window_offer,
+	.leaves = window_leaves,
 	.want = window_want,
 	.next = window_next_batch,
 };

@@ -149,8 +149,10 @@ extern bool gpucol_window_deliver(GpucolWindowState *state, TupleTableSlot *slot
  * after the last row
  */
 extern bool gpucol_window_offer(GpucolWindowState *state, PlanState *above, List *conditions);
+extern bool gpucol_window_leaves(GpucolWindowState *state, List *conditions);
 extern void gpucol_window_want(GpucolWindowState *state, const bool *wanted);
 extern bool gpucol_window_batch(GpucolWindowState *state, GpucolBatch *batch);
+extern void gpucol_window_batch_explain(const GpucolWindowState *state, List *ancestors, ExplainState *es);
 
 /* explain_window.c */
 extern void gpucol_explain_window(GpucolWindowState *state, List *ancestors, ExplainState *es);

@@ -75,6 +75,12 @@ gpucol_window_agg_prepare(GpucolWindowFunction *f, GpucolWindowRows *rows)
 		f->kind != GPUCOL_WINDOW_AVG_NUMERIC)
 		return NULL;
 	in = &rows->inputs[f->input];
+	if (in->mantissas)
+	{
+		f->ints = (int64 *) in->values;
+		f->scale = in->scale;
+		return NULL;
+	}
 	if (!gpucol_window_rows_fit(rows, rows->nrows * sizeof(int64)))
 		return GPUCOL_WINDOW_MEMORY;
 	f->ints = gpucol_window_rows_alloc(rows, rows->nrows * sizeof(int64));

@@ -5,8 +5,11 @@
  *
  * Conditions come first, those of the node above included, and only rows that pass them are
  * fetched further.  A column of the target list that is one of the scan tuple's is shown as it
- * was fetched, an exact sum as its mantissas; only expressions need a scan tuple.  Columns that
- * nobody asks for are neither fetched nor evaluated.
+ * was fetched, an exact sum as its mantissas.  Columns that nobody asks for are neither fetched nor evaluated.
+ *
+ * Where the target list has expressions, columns of the scan tuple are shown so, and those of the list computed of
+ * them (batch_compute.c); conditions on these are left to the node above.  Some expressions that cannot be had so
+ * are evaluated on scan tuples.
  *
  * Results of expressions are of the memory of a tuple, which lasts for a batch here; one with
  * many bytes ends early.
@@ -17,8 +20,10 @@
 
 #include "access/detoast.h"
 #include "access/sysattr.h"
+#include "catalog/pg_type.h"
 #include "executor/executor.h"
 #include "miscadmin.h"
+#include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
 #include "optimizer/clauses.h"
 #include "optimizer/cost.h"
@@ -62,6 +67,9 @@ typedef struct GpucolWindowBatches
 	PlanState  *above;			/* those of this node's rows included, or NULL */
 	ExprState  *conditions;
 	uint32		removed;		/* rows by these since the last batch */
+	GpucolBatchCompute *compute;	/* of the target list; then `columns` are those of the scan tuple, */
+	GpucolBatch raw;			/* a batch of which is of this memory */
+	MemoryContext context;
 } GpucolWindowBatches;
 
 /* Is a column of the scan tuple a member of what pull_varattnos has found? */
@@ -91,6 +99,13 @@ shows_sums(const GpucolWindowState *state, const BatchColumn *column)
 {
 	return state->parts == NULL && column->late != NULL && column->late->kind == GPUCOL_WINDOW_SUM_NUMERIC &&
 		column->late->shown_scale == NULL;
+}
+
+/* Are they values of some row that are mantissas? */
+static bool
+shows_source(const GpucolWindowState *state, const BatchColumn *column)
+{
+	return column->late != NULL && gpucol_window_chunk_late_mantissas(state, column->late);
 }
 
 /* ------------------------------------------------------------------------
@@ -205,20 +220,86 @@ find_tested(GpucolWindowState *state, List *conditions)
 		chunk->late[l].tested = is_read(reads, function_column(state, chunk->late[l].f));
 }
 
+/* Does a target list have more than columns? */
+static bool
+has_expressions(const List *tlist)
+{
+	ListCell   *lc;
+
+	foreach(lc, tlist)
+	{
+		if (!IsA(lfirst_node(TargetEntry, lc)->expr, Var))
+			return true;
+	}
+	return false;
+}
+
+/* The columns of the scan tuple as a target list. */
+static List *
+scan_columns(TupleDesc desc)
+{
+	List	   *tlist = NIL;
+
+	for (int i = 0; i < desc->natts; i++)
+	{
+		Form_pg_attribute att = TupleDescAttr(desc, i);
+		Var		   *var = makeVar(INDEX_VAR, i + 1, att->atttypid, att->atttypmod, att->attcollation, 0);
+
+		tlist = lappend(tlist, makeTargetEntry((Expr *) var, i + 1, NULL, false));
+	}
+	return tlist;
+}
+
 /* Prepare for batches, in the query's memory. */
 static GpucolWindowBatches *
 create_batches(GpucolWindowState *state)
 {
 	List	   *tlist = state->css.ss.ps.plan->targetlist;
+	TupleDesc	desc = state->css.ss.ss_ScanTupleSlot->tts_tupleDescriptor;
 	GpucolWindowBatches *batches = palloc0(sizeof(GpucolWindowBatches));
 	ListCell   *lc;
 
+	if (has_expressions(tlist) && gpucol_batch_compute_possible(tlist, NULL, desc->natts))
+	{
+		batches->compute = gpucol_batch_compute_create(&state->css.ss.ps, tlist, NULL, desc->natts, desc);
+		gpucol_batch_init(&batches->raw, desc->natts);
+		batches->context = AllocSetContextCreate(CurrentMemoryContext, "gpucol window batch",
+												 ALLOCSET_DEFAULT_SIZES);
+		tlist = scan_columns(desc);
+	}
 	gpucol_window_chunk_room(state->chunk, BATCH_ROWS);
 	batches->ncolumns = list_length(tlist);
 	batches->columns = palloc0(Max(batches->ncolumns, 1) * sizeof(BatchColumn));
 	foreach(lc, tlist)
 		init_column(state, &batches->columns[foreach_current_index(lc)], lfirst_node(TargetEntry, lc)->expr);
 	return batches;
+}
+
+/* What batches are made with. */
+static GpucolWindowBatches *
+batches_of(GpucolWindowState *state)
+{
+	MemoryContext old = MemoryContextSwitchTo(state->css.ss.ps.state->es_query_cxt);
+
+	if (state->chunk->batches == NULL)
+		state->chunk->batches = create_batches(state);
+	MemoryContextSwitchTo(old);
+	return state->chunk->batches;
+}
+
+bool
+gpucol_window_leaves(GpucolWindowState *state, List *conditions)
+{
+	const List *tlist = state->css.ss.ps.plan->targetlist;
+	Bitmapset  *reads = NULL;
+	bool		computed = false;
+	ListCell   *lc;
+
+	pull_varattnos((Node *) conditions, OUTER_VAR, &reads);
+	foreach(lc, tlist)
+		computed |= is_read(reads, foreach_current_index(lc)) && !IsA(lfirst_node(TargetEntry, lc)->expr, Var);
+	bms_free(reads);
+	return computed && batches_of(state)->compute != NULL;
 }
 
 bool
@@ -232,9 +313,9 @@ gpucol_window_offer(GpucolWindowState *state, PlanState *above, List *conditions
 		contain_volatile_functions((Node *) plan->targetlist) || contain_subplans((Node *) plan->qual) ||
 		!are_cheap(state, conditions))
 		return false;
+	if (batches_of(state)->compute != NULL)
+		gpucol_batch_compute_reset(chunk->batches->compute);
 	old = MemoryContextSwitchTo(state->css.ss.ps.state->es_query_cxt);
-	if (chunk->batches == NULL)
-		chunk->batches = create_batches(state);
 	if (!chunk->batches->tests || chunk->batches->above != above)
 	{
 		chunk->batches->tests = true;
@@ -249,8 +330,32 @@ gpucol_window_offer(GpucolWindowState *state, PlanState *above, List *conditions
 	return true;
 }
 
-void
-gpucol_window_want(GpucolWindowState *state, const bool *wanted)
+/* Which columns of the scan tuple are read for those of the target list?  What is computed is so in any case. */
+static bool *
+wanted_columns(const GpucolWindowState *state, const bool *wanted)
+{
+	List	   *tlist = state->css.ss.ps.plan->targetlist;
+	int			n = state->chunk->batches->ncolumns;
+	bool	   *read = palloc0(Max(n, 1) * sizeof(bool));
+	Bitmapset  *reads = NULL;
+	ListCell   *lc;
+
+	foreach(lc, tlist)
+	{
+		Node	   *expr = (Node *) lfirst_node(TargetEntry, lc)->expr;
+
+		if (wanted == NULL || wanted[foreach_current_index(lc)] || !IsA(expr, Var))
+			pull_varattnos(expr, INDEX_VAR, &reads);
+	}
+	for (int i = 0; i < n; i++)
+		read[i] = is_read(reads, i);
+	bms_free(reads);
+	return read;
+}
+
+/* Say which columns of batches are to be made; NULL: all. */
+static void
+want_columns(GpucolWindowState *state, const bool *wanted)
 {
 	GpucolWindowChunk *chunk = state->chunk;
 	GpucolWindowBatches *batches = chunk->batches;
@@ -276,6 +381,21 @@ gpucol_window_want(GpucolWindowState *state, const bool *wanted)
 		for (int l = 0; l < chunk->nlate && column->expr != NULL; l++)
 			chunk->late[l].read |= is_read(column->reads, function_column(state, chunk->late[l].f));
 	}
+}
+
+void
+gpucol_window_want(GpucolWindowState *state, const bool *wanted)
+{
+	bool	   *read;
+
+	if (state->chunk->batches->compute == NULL)
+	{
+		want_columns(state, wanted);
+		return;
+	}
+	read = wanted_columns(state, wanted);
+	want_columns(state, read);
+	pfree(read);
 }
 
 /* ------------------------------------------------------------------------
@@ -427,7 +547,7 @@ evaluate_row(GpucolWindowState *state, uint32 i)
 	{
 		BatchColumn *column = &chunk->batches->columns[c];
 
-		if (!column->wanted || column->fetched != NULL || shows_sums(state, column))
+		if (!column->wanted || column->fetched != NULL || shows_sums(state, column) || shows_source(state, column))
 			continue;
 		if (column->late != NULL)
 			column->values[i] = gpucol_window_chunk_late(state, column->late, i, &column->isnull[i]);
@@ -440,7 +560,7 @@ evaluate_row(GpucolWindowState *state, uint32 i)
 			continue;
 		if (column->late != NULL && is_formed(column->late))
 			column->values[i] = copy_formed(column, column->values[i]);
-		else if (column->copied)
+		else if (column->copied || (chunk->batches->compute != NULL && !column->map.typbyval))
 			column->values[i] = datumCopy(column->values[i], false, column->map.typlen);
 	}
 }
@@ -457,7 +577,7 @@ bytes_of_row(const GpucolWindowBatches *batches, uint32 i)
 		const GpucolWindowChunkColumn *fetched = column->fetched;
 		Pointer		value;
 
-		if (!column->wanted || fetched == NULL || column->map.typlen != -1 || fetched->isnull[i])
+		if (!column->wanted || fetched == NULL || fetched->mantissas || column->map.typlen != -1 || fetched->isnull[i])
 			continue;
 		value = DatumGetPointer(fetched->values[i]);
 		if (VARATT_IS_EXTERNAL(value) || VARATT_IS_COMPRESSED(value))
@@ -513,8 +633,107 @@ put_sums(const GpucolWindowChunk *chunk, const GpucolWindowFunction *f, uint32 n
 	*column = (GpucolResultColumn) {.cls = GPUCOL_CLASS_D,.d = sums,.nulls = any ? nulls : NULL};
 }
 
-bool
-gpucol_window_batch(GpucolWindowState *state, GpucolBatch *batch)
+/* Values of an input as they are kept. */
+static void
+put_mantissas(const GpucolWindowChunk *chunk, const GpucolWindowChunkColumn *fetched, uint32 n, GpucolOutput *output,
+			  GpucolResultColumn *column)
+{
+	const bool *isnull = fetched->isnull + chunk->next;
+	__int128   *mantissas = gpucol_result_room(n * sizeof(__int128));
+
+	for (uint32 i = 0; i < n; i++)
+		mantissas[i] = (int64) fetched->values[chunk->next + i];
+	output->cls = GPUCOL_CLASS_D;
+	output->scale = fetched->in->scale;
+	*column = (GpucolResultColumn) {.cls = GPUCOL_CLASS_D,.d = mantissas};
+	if (memchr(isnull, true, n) != NULL)
+		column->nulls = (const uint8_t *) isnull;
+}
+
+/* A default as a mantissa of an input's scale; false where it is none. */
+static bool
+default_mantissa(const GpucolWindowInput *in, Datum value, int64 *mantissa)
+{
+	GpucolTypeMap map = {.type_oid = NUMERICOID,.kind = GPUCOL_KIND_DECIMAL,.scale = (int8) in->scale};
+
+	return gpucol_window_scale(value) == in->scale && gpucol_typemap_to_int64(&map, value, mantissa);
+}
+
+/* The results of a function, which are values of some rows or defaults, as mantissas; false where a default is none. */
+static bool
+put_source(GpucolWindowState *state, GpucolWindowFunction *f, uint32 n, GpucolOutput *output,
+		   GpucolResultColumn *column)
+{
+	const GpucolWindowChunk *chunk = state->chunk;
+	const GpucolWindowInput *in = &state->rows.inputs[f->input];
+	const uint32 *at = (f->by_place ? chunk->places : chunk->rows) + chunk->next;
+	__int128   *mantissas = gpucol_result_room(n * sizeof(__int128));
+	bool	   *nulls = palloc(n);
+	bool		ok = true;
+
+	for (uint32 i = 0; i < n && ok; i++)
+	{
+		uint32		source = f->source[at[i]];
+		int64		mantissa = 0;
+
+		if (source == GPUCOL_WINDOW_DEFAULT_ROW)
+		{
+			Datum		value = gpucol_window_chunk_late(state, f, chunk->next + i, &nulls[i]);
+
+			ok = nulls[i] || default_mantissa(in, value, &mantissa);
+		}
+		else
+		{
+			nulls[i] = source == GPUCOL_WINDOW_NO_ROW || in->isnull[source];
+			mantissa = nulls[i] ? 0 : (int64) in->values[source];
+		}
+		mantissas[i] = mantissa;
+	}
+	output->cls = GPUCOL_CLASS_D;
+	output->scale = in->scale;
+	*column = (GpucolResultColumn) {.cls = GPUCOL_CLASS_D,.d = mantissas,.nulls = (const uint8_t *) nulls};
+	return ok;
+}
+
+/* The same as numerics. */
+static void
+put_numerics(GpucolWindowState *state, GpucolWindowFunction *f, uint32 n, GpucolOutput *output,
+			 GpucolResultColumn *column)
+{
+	Datum	   *values = palloc(n * sizeof(Datum));
+	bool	   *isnull = palloc(n * sizeof(bool));
+
+	for (uint32 i = 0; i < n; i++)
+	{
+		values[i] = gpucol_window_chunk_late(state, f, state->chunk->next + i, &isnull[i]);
+		if (!isnull[i])
+			values[i] = datumCopy(values[i], false, -1);
+	}
+	gpucol_result_column_of(values, isnull, n, output, column);
+}
+
+/* Put n rows of a column. */
+static void
+put_column(GpucolWindowState *state, const BatchColumn *column, uint32 n, GpucolOutput *output,
+		   GpucolResultColumn *to)
+{
+	const GpucolWindowChunk *chunk = state->chunk;
+	const GpucolWindowChunkColumn *fetched = column->fetched;
+
+	if (shows_sums(state, column))
+		put_sums(chunk, column->late, n, output, to);
+	else if (fetched != NULL && fetched->mantissas)
+		put_mantissas(chunk, fetched, n, output, to);
+	else if (!shows_source(state, column))
+		gpucol_result_column_of((fetched != NULL ? fetched->values : column->values) + chunk->next,
+								(fetched != NULL ? fetched->isnull : column->isnull) + chunk->next, n, output, to);
+	else if (!put_source(state, column->late, n, output, to))
+		put_numerics(state, column->late, n, output, to);
+}
+
+/* The next rows, with the columns of the target list, or, where these are computed, with those of the scan tuple. */
+static bool
+make_batch(GpucolWindowState *state, GpucolBatch *batch)
 {
 	GpucolWindowChunk *chunk = state->chunk;
 	GpucolWindowBatches *batches = chunk->batches;
@@ -532,24 +751,49 @@ gpucol_window_batch(GpucolWindowState *state, GpucolBatch *batch)
 	if (!found)
 		return false;
 	ResetExprContext(econtext);
-	old = MemoryContextSwitchTo(econtext->ecxt_per_tuple_memory);
+	if (batches->context != NULL)
+		MemoryContextReset(batches->context);
+	old = MemoryContextSwitchTo(batches->context != NULL ? batches->context : econtext->ecxt_per_tuple_memory);
 	batch->nrows = evaluate_rows(state);
 	batch->ncolumns = batches->ncolumns;
 	for (int c = 0; c < batches->ncolumns; c++)
 	{
 		const BatchColumn *column = &batches->columns[c];
-		const Datum *values = column->fetched != NULL ? column->fetched->values : column->values;
-		const bool *isnull = column->fetched != NULL ? column->fetched->isnull : column->isnull;
 
 		batch->outputs[c] = (GpucolOutput) {.map = column->map};
 		batch->columns[c] = (GpucolResultColumn) {0};
-		if (column->wanted && shows_sums(state, column))
-			put_sums(chunk, column->late, batch->nrows, &batch->outputs[c], &batch->columns[c]);
-		else if (column->wanted)
-			gpucol_result_column_of(values + chunk->next, isnull + chunk->next, batch->nrows, &batch->outputs[c],
-									&batch->columns[c]);
+		if (column->wanted)
+			put_column(state, column, batch->nrows, &batch->outputs[c], &batch->columns[c]);
 	}
 	chunk->next += batch->nrows;
 	MemoryContextSwitchTo(old);
 	return true;
+}
+
+bool
+gpucol_window_batch(GpucolWindowState *state, GpucolBatch *batch)
+{
+	GpucolWindowBatches *batches = state->chunk->batches;
+	GpucolBatch *raw = &batches->raw;
+	uint32		removed = 0;
+	bool		found = true;
+
+	if (batches->compute == NULL)
+		return make_batch(state, batch);
+	while (found && !gpucol_batch_compute_next(batches->compute, batch))
+	{
+		found = make_batch(state, raw);
+		removed += raw->removed;
+		if (found)
+			gpucol_batch_compute_take(batches->compute, raw->nrows, raw->outputs, raw->columns, false);
+	}
+	batch->removed = removed;
+	return found;
+}
+
+void
+gpucol_window_batch_explain(const GpucolWindowState *state, List *ancestors, ExplainState *es)
+{
+	if (state->chunk->batches != NULL)
+		gpucol_batch_compute_explain(state->chunk->batches->compute, ancestors, es);
 }

@@ -25,6 +25,7 @@ typedef struct GpucolWindowChunkColumn
 	bool		tested;			/* conditions read it */
 	bool		read;			/* expressions of a batch do */
 	bool		shown;			/* a batch shows it */
+	bool		mantissas;		/* as it was fetched, values are those of the input */
 	Datum	   *values;
 	bool	   *isnull;
 } GpucolWindowChunkColumn;
@@ -49,6 +50,7 @@ typedef struct GpucolWindowChunk
 	int			nlate;
 	GpucolWindowLate *late;
 	bool		for_batch;		/* the rows are fetched for one */
+	MemoryContext formed;		/* numerics that are formed for them */
 	struct GpucolWindowBatches *batches;	/* or NULL: nobody has asked for them yet */
 } GpucolWindowChunk;
 
@@ -60,6 +62,13 @@ extern void gpucol_window_chunk_turn(GpucolWindowState *state);
 
 /* Fetch a column for them. */
 extern void gpucol_window_chunk_fetch(GpucolWindowState *state, GpucolWindowChunkColumn *column);
+
+/* Does a late function yield values of an input that are mantissas? */
+static inline bool
+gpucol_window_chunk_late_mantissas(const GpucolWindowState *state, const GpucolWindowFunction *f)
+{
+	return f->source != NULL && f->value == NULL && state->rows.inputs[f->input].mantissas;
+}
 
 /* The result of a late function for the row at i; of the memory of a tuple, or the function's own. */
 extern Datum gpucol_window_chunk_late(GpucolWindowState *state, GpucolWindowFunction *f, uint32 i, bool *isnull);

@@ -163,6 +163,8 @@ numeric_codes(GpucolWindowRows *rows, const GpucolWindowInput *in, GpucolWindowC
 	int			scale;
 	bool		varies;
 
+	if (in->mantissas)
+		return gpucol_window_plain_codes(INT8OID, in->values, in->isnull, rows->nrows, c->codes);
 	scale = gpucol_window_greatest_scale(rows, in, &varies);
 	if (scale < 0)
 		return false;

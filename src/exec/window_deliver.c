@@ -13,6 +13,7 @@
 #include "postgres.h"
 
 #include "executor/executor.h"
+#include "utils/memutils.h"
 
 #include "exec/window_chunk.h"
 
@@ -47,6 +48,7 @@ gpucol_window_deliver_init(GpucolWindowState *state)
 	GpucolWindowChunk *chunk = palloc0(sizeof(GpucolWindowChunk));
 
 	state->chunk = chunk;
+	chunk->formed = AllocSetContextCreate(CurrentMemoryContext, "gpucol window numerics", ALLOCSET_DEFAULT_SIZES);
 	chunk->columns = palloc0((state->noutputs + state->nfunctions) * sizeof(GpucolWindowChunkColumn));
 	chunk->late = palloc0(state->nfunctions * sizeof(GpucolWindowLate));
 	for (int i = 0; i < state->noutputs; i++)
@@ -99,6 +101,20 @@ fetch_values(const uint32 *at, uint32 n, const Datum *values, const bool *isnull
 		column->isnull[i] = isnull[at[i]];
 }
 
+/* Form the numerics of mantissas. */
+static void
+form_numerics(const GpucolWindowChunk *chunk, GpucolWindowChunkColumn *column)
+{
+	MemoryContext old = MemoryContextSwitchTo(chunk->formed);
+
+	for (uint32 i = 0; i < chunk->nrows; i++)
+	{
+		if (!column->isnull[i])
+			column->values[i] = gpucol_typemap_numeric((int64) column->values[i], column->in->scale);
+	}
+	MemoryContextSwitchTo(old);
+}
+
 void
 gpucol_window_chunk_fetch(GpucolWindowState *state, GpucolWindowChunkColumn *column)
 {
@@ -111,6 +127,12 @@ gpucol_window_chunk_fetch(GpucolWindowState *state, GpucolWindowChunkColumn *col
 		fetch_sources(state, column);
 	else
 		fetch_values(f->by_place ? chunk->places : chunk->rows, chunk->nrows, f->values, f->isnull, column);
+	column->mantissas = column->in != NULL && column->in->mantissas && (f == NULL || f->source != NULL);
+	if (column->mantissas && (!chunk->for_batch || column->tested || column->read))
+	{
+		form_numerics(chunk, column);
+		column->mantissas = false;
+	}
 }
 
 void
@@ -118,6 +140,7 @@ gpucol_window_chunk_turn(GpucolWindowState *state)
 {
 	GpucolWindowChunk *chunk = state->chunk;
 
+	MemoryContextReset(chunk->formed);
 	chunk->next = 0;
 	chunk->nrows = Min(chunk->room, state->rows.nrows - state->next);
 	for (uint32 i = 0; i < chunk->nrows; i++)
@@ -134,8 +157,8 @@ fetch_rows(GpucolWindowState *state)
 {
 	GpucolWindowChunk *chunk = state->chunk;
 
-	gpucol_window_chunk_turn(state);
 	chunk->for_batch = false;
+	gpucol_window_chunk_turn(state);
 	for (int c = 0; c < chunk->ncolumns; c++)
 		gpucol_window_chunk_fetch(state, &chunk->columns[c]);
 }
@@ -146,18 +169,31 @@ evaluate(GpucolWindowState *state, ExprState *expr, uint32 row, bool *isnull)
 {
 	ExprContext *econtext = state->css.ss.ps.ps_ExprContext;
 	TupleTableSlot *slot = state->peek;
+	MemoryContext old = MemoryContextSwitchTo(econtext->ecxt_per_tuple_memory);
 
 	for (int i = 0; i < state->npeeks; i++)
 	{
 		const GpucolWindowInput *in = &state->rows.inputs[state->peek_inputs[i]];
 
-		slot->tts_values[state->peeks[i]] = in->values[row];
 		slot->tts_isnull[state->peeks[i]] = in->isnull[row];
+		slot->tts_values[state->peeks[i]] = in->isnull[row] ? (Datum) 0 : gpucol_window_datum(in, row);
 	}
+	MemoryContextSwitchTo(old);
 	slot->tts_nvalid = slot->tts_tupleDescriptor->natts;
 	slot->tts_flags &= ~TTS_FLAG_EMPTY;
 	econtext->ecxt_scantuple = slot;
 	return ExecEvalExprSwitchContext(expr, econtext, isnull);
+}
+
+/* The value of a function's argument in some row. */
+static Datum
+source_datum(const GpucolWindowState *state, const GpucolWindowFunction *f, uint32 source)
+{
+	MemoryContext old = MemoryContextSwitchTo(state->css.ss.ps.ps_ExprContext->ecxt_per_tuple_memory);
+	Datum		value = gpucol_window_datum(&state->rows.inputs[f->input], source);
+
+	MemoryContextSwitchTo(old);
+	return value;
 }
 
 Datum
@@ -178,7 +214,7 @@ gpucol_window_chunk_late(GpucolWindowState *state, GpucolWindowFunction *f, uint
 	if (f->value != NULL)
 		return evaluate(state, f->value, source, isnull);
 	*isnull = state->rows.inputs[f->input].isnull[source];
-	return state->rows.inputs[f->input].values[source];
+	return *isnull ? (Datum) 0 : source_datum(state, f, source);
 }
 
 void

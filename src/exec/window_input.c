@@ -257,6 +257,25 @@ list_columns(GpucolWindowState *state, const Bitmapset *attnums, int **columns, 
 	return n;
 }
 
+/* Say which numerics are read as mantissas, too: no keys, and no arguments of PostgreSQL's functions. */
+static void
+find_mantissas(GpucolWindowState *state)
+{
+	for (int i = 0; i < state->rows.ninputs; i++)
+	{
+		GpucolWindowInput *input = &state->rows.inputs[i];
+
+		input->may_be_mantissas = input->type == NUMERICOID;
+		for (int c = 0; c < state->nclauses; c++)
+		{
+			for (int k = 0; k < state->clauses[c].nkeys; k++)
+				input->may_be_mantissas &= state->clauses[c].keys[k].input != i;
+		}
+		for (int k = 0; k < state->nfunctions; k++)
+			input->may_be_mantissas &= state->functions[k].fed == NULL && state->functions[k].number.input != i;
+	}
+}
+
 static void
 init_few(GpucolWindowState *state, List *limit, Expr *bound)
 {
@@ -346,6 +365,7 @@ gpucol_window_inputs_init(GpucolWindowState *state)
 	pull_varattnos((Node *) cscan->scan.plan.qual, INDEX_VAR, &read);
 	state->noutputs = list_columns(state, read, &state->outputs, &state->output_inputs);
 	state->npeeks = list_columns(state, late, &state->peeks, &state->peek_inputs);
+	find_mantissas(state);
 	init_few(state, list_nth(cscan->custom_private, GPUCOL_WINDOW_PRIVATE_LIMIT),
 			 list_length(cscan->custom_exprs) > state->nclauses + state->nfunctions ?
 			 llast(cscan->custom_exprs) : NULL);

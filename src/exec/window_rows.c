@@ -4,7 +4,8 @@
  *	  The rows that window functions are computed over: columns of values, in memory.
  *
  * Everything lives in one memory context that is counted in the session's budget.  A
- * value by reference is copied once, behind the one before it.
+ * value by reference is copied once, behind the one before it.  Numerics that come as mantissas of 64 bits and are
+ * read as such stay so: sums, codes and results ask for nothing else.
  *
  *-------------------------------------------------------------------------
  */
@@ -81,6 +82,54 @@ gpucol_window_rows_expect(GpucolWindowRows *rows, uint64 n)
 	}
 	rows->allocated = (uint32) n;
 	return true;
+}
+
+void
+gpucol_window_rows_mantissas(GpucolWindowInput *input, int scale)
+{
+	input->mantissas = input->typbyval = true;
+	input->typlen = sizeof(int64);
+	input->scale = scale;
+}
+
+static void
+forget_mantissas(GpucolWindowInput *input)
+{
+	input->mantissas = input->typbyval = false;
+	input->typlen = -1;
+}
+
+void
+gpucol_window_rows_forget_mantissas(GpucolWindowRows *rows)
+{
+	for (int i = 0; i < rows->ninputs; i++)
+	{
+		if (rows->inputs[i].mantissas)
+			forget_mantissas(&rows->inputs[i]);
+	}
+}
+
+void
+gpucol_window_rows_numerics(GpucolWindowRows *rows)
+{
+	for (int i = 0; i < rows->ninputs; i++)
+	{
+		GpucolWindowInput *input = &rows->inputs[i];
+
+		if (!input->mantissas)
+			continue;
+		for (uint32 row = 0; row < rows->nrows; row++)
+		{
+			Datum		value;
+
+			if (input->isnull[row])
+				continue;
+			value = gpucol_window_datum(input, row);
+			input->values[row] = gpucol_window_rows_copy(rows, -1, value);
+			pfree(DatumGetPointer(value));
+		}
+		forget_mantissas(input);
+	}
 }
 
 /* Room for as many rows again; false beyond the limit. */

@@ -12,6 +12,7 @@
 
 #include "nodes/execnodes.h"
 
+#include "columnar/typemap.h"
 #include "service/memory.h"
 
 /* A column of values: one of the child's, or an expression over these. */
@@ -28,6 +29,9 @@ typedef struct GpucolWindowInput
 	Datum	   *values;
 	bool	   *isnull;
 	bool		nulls;			/* some value may be NULL */
+	bool		may_be_mantissas;	/* whoever reads it knows these: */
+	bool		mantissas;		/* values are int64 of numerics at a scale, by value; 0 where there is none */
+	int			scale;
 } GpucolWindowInput;
 
 typedef struct GpucolWindowRows
@@ -78,6 +82,21 @@ extern bool gpucol_window_rows_expect(GpucolWindowRows *rows, uint64 n);
 
 /* Is there memory for so many bytes more? */
 extern bool gpucol_window_rows_fit(GpucolWindowRows *rows, Size more);
+
+/*
+ * Have an input keep numerics as mantissas at a scale, before it has a row; have those that do keep numerics again,
+ * those of their rows included; forget it all, before the first row.
+ */
+extern void gpucol_window_rows_mantissas(GpucolWindowInput *input, int scale);
+extern void gpucol_window_rows_numerics(GpucolWindowRows *rows);
+extern void gpucol_window_rows_forget_mantissas(GpucolWindowRows *rows);
+
+/* A value that is none of NULL, as a datum of its type: a numeric may be formed in the current context. */
+static inline Datum
+gpucol_window_datum(const GpucolWindowInput *in, uint32 row)
+{
+	return in->mantissas ? gpucol_typemap_numeric((int64) in->values[row], in->scale) : in->values[row];
+}
 
 /* Keep these rows only, in this order; they become the first. */
 extern void gpucol_window_rows_keep(GpucolWindowRows *rows, const uint32 *kept, uint32 nkept);

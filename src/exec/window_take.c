@@ -4,7 +4,7 @@
  *	  A GpucolWindow takes the rows of its child.
  *
  * Nodes of ours have them as batches (exec/batches.h): columns are taken as they are, and expressions over them
- * computed (batch_compute.c).  All else gives tuples.
+ * computed (batch_compute.c), and decimals may stay the mantissas that they come as.  All else gives tuples.
  *
  *-------------------------------------------------------------------------
  */
@@ -42,6 +42,7 @@ typedef struct Taken
 	Datum	  **left;			/* what a screen leaves of them */
 	bool	  **left_null;
 	TupleTableSlot *slot;		/* for expressions */
+	bool		begun;			/* a batch has come */
 } Taken;
 
 /* Which of the child's columns do inputs read, without those that are computed? */
@@ -273,31 +274,144 @@ begin_computing(Taken *taken)
 	gpucol_batch_init(&taken->computed, taken->ncolumns + taken->ncomputed);
 }
 
+/* The column that an input is, with its values computed; -1: it is evaluated. */
+static inline int
+column_of(const GpucolWindowInput *input)
+{
+	return input->expr == NULL ? input->column : input->computed;
+}
+
+/* Are values of a column kept as mantissas?  All inputs of it are alike. */
+static bool
+has_mantissas(const GpucolWindowRows *rows, int column)
+{
+	for (int i = 0; i < rows->ninputs; i++)
+	{
+		if (rows->inputs[i].mantissas && column_of(&rows->inputs[i]) == column)
+			return true;
+	}
+	return false;
+}
+
+/* Does an expression, which is evaluated, read the child's columns, or does something else a column of an input? */
+static bool
+are_read(const GpucolWindowRows *rows, const GpucolWindowInput *input)
+{
+	for (int i = 0; i < rows->ninputs; i++)
+	{
+		const GpucolWindowInput *other = &rows->inputs[i];
+
+		if (column_of(other) < 0 || (column_of(other) == column_of(input) && !other->may_be_mantissas))
+			return true;
+	}
+	return false;
+}
+
+/* How many inputs keep mantissas. */
+static int
+count_mantissas(const GpucolWindowRows *rows)
+{
+	int			n = 0;
+
+	for (int i = 0; i < rows->ninputs; i++)
+		n += rows->inputs[i].mantissas;
+	return n;
+}
+
+/* Have inputs keep numerics again; false where rows with mantissas are in files. */
+static bool
+keep_numerics(Taken *taken)
+{
+	if (count_mantissas(&taken->state->rows) > 0 && taken->state->parts != NULL)
+		return false;
+	gpucol_window_rows_numerics(&taken->state->rows);
+	return true;
+}
+
+/*
+ * Choose by the first batch which inputs keep mantissas; if another one has others, none does from then on.  False
+ * where that is too late.
+ */
+static bool
+choose_mantissas(Taken *taken, const GpucolBatch *batch)
+{
+	GpucolWindowRows *rows = &taken->state->rows;
+	bool		same = true;
+
+	for (int i = 0; i < rows->ninputs; i++)
+	{
+		GpucolWindowInput *input = &rows->inputs[i];
+		int			column = column_of(input);
+		const GpucolOutput *output = column < 0 ? NULL : &batch->outputs[column];
+		bool		fits = output != NULL && output->cls == GPUCOL_CLASS_D && output->scale <= GPUCOL_INT64_DIGITS;
+
+		if (!taken->begun && fits && input->may_be_mantissas && !are_read(rows, input))
+			gpucol_window_rows_mantissas(input, output->scale);
+		same &= !input->mantissas || (fits && output->scale == input->scale);
+	}
+	taken->begun = true;
+	return same || keep_numerics(taken);
+}
+
+/* Mantissas of 64 bits as datums; false where one has more. */
+static bool
+take_mantissas(const GpucolResultColumn *column, uint32 n, Datum *values, bool *isnull)
+{
+	bool		fits = true;
+
+	for (uint32 i = 0; i < n; i++)
+	{
+		isnull[i] = column->nulls != NULL && column->nulls[i];
+		values[i] = (Datum) (int64) column->d[i];
+		fits &= isnull[i] || column->d[i] == (int64) column->d[i];
+	}
+	return fits;
+}
+
+/* Have n rows of a batch's column; false where they are none of what inputs keep. */
+static bool
+take_column(Taken *taken, const GpucolBatch *batch, int c, uint32 from, uint32 n)
+{
+	GpucolResultColumn rest = gpucol_result_column_from(&batch->columns[c], from);
+
+	taken->values[c] = palloc(n * sizeof(Datum));
+	taken->isnull[c] = palloc(n * sizeof(bool));
+	if (has_mantissas(&taken->state->rows, c))
+		return take_mantissas(&rest, n, taken->values[c], taken->isnull[c]);
+	gpucol_output_datums(&batch->outputs[c], &rest, n, taken->values[c], taken->isnull[c]);
+	return true;
+}
+
+/* Have n rows of all columns; false as above. */
+static bool
+take_columns(Taken *taken, const GpucolBatch *batch, uint32 from, uint32 n)
+{
+	bool		ok = true;
+
+	for (int c = 0; c < taken->ncolumns + taken->ncomputed && ok; c++)
+		ok = !taken->used[c] || take_column(taken, batch, c, from, n);
+	return ok;
+}
+
 /* Take a batch; false where memory does not suffice. */
 static bool
 take_batch(Taken *taken, const GpucolBatch *batch, MemoryContext context)
 {
+	if (!choose_mantissas(taken, batch))
+		return false;
 	for (uint32 from = 0; from < batch->nrows; from += GPUCOL_WINDOW_TAKEN)
 	{
 		uint32		n = Min(batch->nrows - from, GPUCOL_WINDOW_TAKEN);
 		MemoryContext old;
+		bool		ok;
 
 		CHECK_FOR_INTERRUPTS();
 		MemoryContextReset(context);
 		old = MemoryContextSwitchTo(context);
-		for (int c = 0; c < taken->ncolumns + taken->ncomputed; c++)
-		{
-			GpucolResultColumn rest;
-
-			if (!taken->used[c])
-				continue;
-			rest = gpucol_result_column_from(&batch->columns[c], from);
-			taken->values[c] = palloc(n * sizeof(Datum));
-			taken->isnull[c] = palloc(n * sizeof(bool));
-			gpucol_output_datums(&batch->outputs[c], &rest, n, taken->values[c], taken->isnull[c]);
-		}
+		ok = take_columns(taken, batch, from, n) ||
+			(keep_numerics(taken) && take_columns(taken, batch, from, n));
 		MemoryContextSwitchTo(old);
-		if (!take(taken, NULL, n))
+		if (!ok || !take(taken, NULL, n))
 			return false;
 	}
 	return true;
@@ -341,6 +455,9 @@ take_batches(Taken *taken)
 	begin_computing(taken);
 	while (gpucol_plan_reader_next(reader, &batch, &slot))
 	{
+		taken->begun |= slot != NULL;
+		if (slot != NULL && !keep_numerics(taken))
+			return false;
 		if (slot != NULL ? !take(taken, slot, 1) : !take_computed(taken, batch, context))
 			return false;
 	}
@@ -376,6 +493,7 @@ gpucol_window_take(GpucolWindowState *state)
 	Taken		taken = {0};
 	bool		fits;
 
+	gpucol_window_rows_forget_mantissas(&state->rows);
 	init_taken(&taken, state);
 	fits = gpucol_plan_reader_has_batches(taken.child) && taken.ncolumns > 0;
 	MemoryContextSwitchTo(old);
