@@ -4,8 +4,8 @@
  *	  Which values, or rows of values, groups have had.
  *
  * For DISTINCT of values that 64 bits tell apart: numbers as they are, floats by their order, in which
- * -0 is 0 and every NaN the same, texts by the numbers of the different ones (feed_words.c).  A group
- * and the values of one row are some words, which are looked up in a hash table.  NULL is a value,
+ * -0 is 0 and every NaN the same, texts by the numbers of the different ones (feed_words.c), decimals that may have more
+ * bits by two words.  A group and the values of one row are some words, which are looked up in a hash table.  NULL is a value,
  * too; who has no use for such rows does not ask.  Constants tell nothing apart.
  *
  *-------------------------------------------------------------------------
@@ -29,12 +29,14 @@ struct GpucolSeen
 	const GpucolFed *fed;
 	MemoryContext context;
 	GpucolWords **words;		/* by argument; NULL: it is a number */
+	int			nvalues;		/* words of a row's values */
+	int		   *args;			/* whose they are; of an argument that has two the upper one is behind those of all */
 	GpucolItemTable items;
-	uint64	   *tuples;			/* by item: group and NULLs, then a word for each argument */
+	uint64	   *tuples;			/* by item: group and NULLs, then these words */
 
 	/* the batch */
 	uint32		nrows;
-	const int64 **values;		/* by argument, by row; NULL: a constant */
+	const int64 **values;		/* by word, by row; NULL: a constant */
 	const uint8 **nulls;
 	uint64	   *firsts;			/* by row: of the tuple */
 	uint64	   *hashes;
@@ -44,7 +46,14 @@ struct GpucolSeen
 static inline int
 width_of(const GpucolSeen *seen)
 {
-	return seen->fed->nargs + 1;
+	return seen->nvalues + 1;
+}
+
+/* Has an argument two words? */
+static inline bool
+is_wide(const GpucolFedArg *arg)
+{
+	return arg->output >= 0 && arg->value.cls == GPUCOL_CLASS_D && arg->value.digits > GPUCOL_INT64_DIGITS;
 }
 
 GpucolSeen *
@@ -58,8 +67,16 @@ gpucol_seen_create(const GpucolFed *fed)
 	seen->fed = fed;
 	seen->context = context;
 	seen->words = palloc0(fed->nargs * sizeof(GpucolWords *));
-	seen->values = palloc0(fed->nargs * sizeof(int64 *));
-	seen->nulls = palloc0(fed->nargs * sizeof(uint8 *));
+	seen->args = palloc(2 * fed->nargs * sizeof(int));
+	seen->values = palloc0(2 * fed->nargs * sizeof(int64 *));
+	seen->nulls = palloc0(2 * fed->nargs * sizeof(uint8 *));
+	for (int i = 0; i < fed->nargs; i++)
+		seen->args[seen->nvalues++] = i;
+	for (int i = 0; i < fed->nargs; i++)
+	{
+		if (is_wide(&fed->args[i]))
+			seen->args[seen->nvalues++] = i;
+	}
 	for (int i = 0; i < fed->nargs; i++)
 	{
 		Node	   *arg = (Node *) fed->args[i].expr;
@@ -108,26 +125,38 @@ numbers_of(GpucolWords *words, GpucolClass cls, const GpucolResultColumn *column
 	return numbers;
 }
 
+/* Their upper words, where these have two. */
+static const int64 *
+uppers_of(const GpucolResultColumn *column, uint32 nrows)
+{
+	int64	   *uppers = palloc(Max(nrows, 1) * sizeof(int64));
+
+	for (uint32 row = 0; row < nrows; row++)
+		uppers[row] = (int64) (column->d[row] >> 64);
+	return uppers;
+}
+
 void
 gpucol_seen_load(GpucolSeen *seen, const GpucolResult *result, const bool *pass)
 {
 	seen->nrows = result->nrows;
 	seen->firsts = palloc(Max(result->nrows, 1) * sizeof(uint64));
 	seen->hashes = palloc(Max(result->nrows, 1) * sizeof(uint64));
-	for (int i = 0; i < seen->fed->nargs; i++)
+	for (int i = 0; i < seen->nvalues; i++)
 	{
-		const GpucolFedArg *arg = &seen->fed->args[i];
+		const GpucolFedArg *arg = &seen->fed->args[seen->args[i]];
 		const GpucolResultColumn *column;
 
 		if (gpucol_fed_is_constant(arg))
 			continue;
 		column = &result->columns[arg->output];
-		seen->values[i] = numbers_of(seen->words[i], arg->value.cls, column, pass, result->nrows);
+		seen->values[i] = i >= seen->fed->nargs ? uppers_of(column, result->nrows) :
+			numbers_of(seen->words[i], arg->value.cls, column, pass, result->nrows);
 		seen->nulls[i] = column->nulls;
 	}
 }
 
-/* The word of an argument in the tuple of a row. */
+/* A word of the tuple of a row. */
 static inline uint64
 word_of(const GpucolSeen *seen, int i, uint32 row)
 {
@@ -148,7 +177,7 @@ gpucol_seen_turn(GpucolSeen *seen, const uint32 *groups)
 	}
 	for (uint32 row = 0; row < seen->nrows; row++)
 		seen->hashes[row] = gpucol_hash_mix(0, seen->firsts[row]);
-	for (int i = 0; i < seen->fed->nargs; i++)
+	for (int i = 0; i < seen->nvalues; i++)
 	{
 		for (uint32 row = 0; row < seen->nrows; row++)
 			seen->hashes[row] = gpucol_hash_mix(seen->hashes[row], word_of(seen, i, row));
@@ -161,7 +190,7 @@ is_tuple(const GpucolSeen *seen, const uint64 *tuple, uint32 row)
 {
 	if (tuple[0] != seen->firsts[row])
 		return false;
-	for (int i = 0; i < seen->fed->nargs; i++)
+	for (int i = 0; i < seen->nvalues; i++)
 	{
 		if (tuple[i + 1] != word_of(seen, i, row))
 			return false;
@@ -201,7 +230,7 @@ gpucol_seen_is_new(GpucolSeen *seen, uint32 row)
 	}
 	tuple = seen->tuples + (Size) gpucol_item_add(&seen->items, hash, at) * width;
 	tuple[0] = seen->firsts[row];
-	for (int i = 0; i < seen->fed->nargs; i++)
+	for (int i = 0; i < seen->nvalues; i++)
 		tuple[i + 1] = word_of(seen, i, row);
 	return true;
 }

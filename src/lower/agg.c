@@ -428,8 +428,7 @@ gpucol_lower_fed_distinct(const GpucolFedArg *arg)
 		return gpucol_fed_is_constant(arg);
 	if (value->cls == GPUCOL_CLASS_S)
 		return gpucol_lower_is_word((Node *) arg->expr);
-	return value->cls != GPUCOL_CLASS_D ||
-		(value->digits <= GPUCOL_INT64_DIGITS && !gpucol_value_scale_varies(value));
+	return value->cls != GPUCOL_CLASS_D || !gpucol_value_scale_varies(value);
 }
 
 /* Are all arguments such, and told apart by their types' equality? */

@@ -88,9 +88,9 @@ typedef struct GpucolFed
 	GpucolFedArg filter;		/* expr NULL: none */
 	bool		sample;			/* percentile or mode of one output: exec/feed_sample.c */
 	bool		counts;			/* states such as engines keep, of outputs: exec/feed_state.c */
-	bool		distinct;		/* then: of different values, each of which 64 bits tell apart */
+	bool		distinct;		/* then: of different values, which words tell apart (exec/feed_seen.c) */
 	bool		whole;			/* then: the arguments are the fields of a row, which is no NULL */
-	bool		apart;			/* not counts: DISTINCT of values, each of which 64 bits tell apart */
+	bool		apart;			/* not counts: DISTINCT of such values */
 	int			most;			/* an array of whose elements only the first so many are asked for; 0: all */
 	GpucolAgg	state;			/* its operation and class; of PRODUCTS there are three: y with x,
 								 * x and y with themselves */
@@ -224,7 +224,9 @@ extern bool gpucol_lower_fed_regression(GpucolFed *fed, GpucolFinal *final);
  */
 extern bool gpucol_lower_fed_state(GpucolFed *fed, GpucolFinal *final);
 
-/* Is a fed aggregate's argument a constant, or do 64 bits tell what equals it by its type's equality? */
+/*
+ * Is a fed aggregate's argument a constant, or do 64 bits tell what equals it by its type's equality, or 128 of a decimal?
+ */
 extern bool gpucol_lower_fed_distinct(const GpucolFedArg *arg);
 
 /*

@@ -36,5 +36,8 @@ SELECT q AS query, pg_temp.same(q) FROM unnest(ARRAY['SELECT k, array_agg(DISTIN
 	'SELECT k, array_agg(DISTINCT s) FROM dr GROUP BY k HAVING count(*) > 500 AND sum(DISTINCT q) > 5', 'SELECT k, q, array_agg(DISTINCT s) FROM dr GROUP BY ROLLUP (k, q)',
 	'SELECT k, array_agg(DISTINCT f) FROM dr GROUP BY k', 'SELECT k, array_agg(DISTINCT n) FROM dr GROUP BY k', 'SELECT k, array_agg(DISTINCT s), array_agg(q ORDER BY id) FROM dr GROUP BY k',
 	'SELECT array_agg(DISTINCT s) FROM dr WHERE id < 0', 'SELECT a.k, array_agg(DISTINCT c.s) FROM dr a JOIN dr c ON a.id = c.id + 1 GROUP BY a.k',
+	'SELECT k, count(DISTINCT n * 18446744073709551616), count(DISTINCT (n * 18446744073709551616 + q, s)), sum(DISTINCT n * 36893488147419103232) FROM dr GROUP BY k',
+	'SELECT k, count(DISTINCT -n * 18446744073709551616 - id % 3), count(DISTINCT id * 10 + extract(isodow from d)) FROM dr WHERE id < 50000 GROUP BY k',
+	'SELECT k, count(DISTINCT (id / 3600.0)::float8), array_agg((-id / 77777.7)::float8 ORDER BY id), max((id / 0.000000000000037)::float8), min((1 / (id + 1e20))::float8) FROM dr GROUP BY k',
 	'SELECT id, (SELECT array_agg(DISTINCT s) FROM dr c WHERE c.k = a.k) FROM dr a WHERE id < 20', 'SELECT * FROM (SELECT k, array_agg(DISTINCT s) FROM dr GROUP BY k) x WHERE k > ''k2''']) q;
 DROP TABLE dr, dr_h;

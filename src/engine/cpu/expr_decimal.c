@@ -185,12 +185,32 @@ scale_narrow(GpucolCpuFrame *f, const int64_t *xs)
 	return GPUCOL_OK;
 }
 
+/* Powers of ten of which a product with an int64 fits int128. */
+#define LARGEST_POWER	18
+
+/* ... which fits int128 */
+GPUCOL_CPU_CLONES static GpucolStatus
+scale_wide(GpucolCpuFrame *f, const int64_t *xs)
+{
+	__int128   *rs = to_wide(f);
+	int64_t		power = 1;
+	uint32_t	n = f->n;
+
+	for (int i = 0; i < f->instr->aux; i++)
+		power *= 10;
+	for (uint32_t j = 0; j < n; j++)
+		rs[j] = (__int128) xs[j] * power;
+	return GPUCOL_OK;
+}
+
 GpucolStatus
 gpucol_cpu_op_RESCALE_D(GpucolCpuFrame *f)
 {
 	gpucol_cpu_op_nulls(f->dst, f->a, NULL, f->n);
 	if (narrow_result(f, f->a->narrow))
 		return scale_narrow(f, f->a->n);
+	if (f->a->narrow && f->instr->aux <= LARGEST_POWER)
+		return scale_wide(f, f->a->n);
 	gpucol_cpu_expr_widen(f->a, f->n);
 	to_wide(f);
 	return slow_RESCALE_D(f);
@@ -202,6 +222,8 @@ gpucol_cpu_op_I_TO_D(GpucolCpuFrame *f)
 	gpucol_cpu_op_nulls(f->dst, f->a, NULL, f->n);
 	if (narrow_result(f, true))
 		return scale_narrow(f, f->a->v.i);
+	if (f->instr->aux <= LARGEST_POWER)
+		return scale_wide(f, f->a->v.i);
 	to_wide(f);
 	return slow_I_TO_D(f);
 }

@@ -8,6 +8,8 @@
  *
  *-------------------------------------------------------------------------
  */
+#include <float.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -302,6 +304,37 @@ gpucol_cpu_op_SCALE_P(GpucolCpuFrame *f)
 	return GPUCOL_OK;
 }
 
+/* Powers of five that fit 64 bits. */
+#define FIVES	27
+
+/* The double that is nearest to magnitude / 10^scale, which is not 0; the scale is FIVES at most. */
+static double
+divide_exactly(GpucolMagnitude magnitude, int scale)
+{
+	int			shift = magnitude >> 64 != 0 ? __builtin_clzll((uint64_t) (magnitude >> 64)) :
+		64 + __builtin_clzll((uint64_t) magnitude);
+	uint64_t	five = 1;
+	GpucolMagnitude quotient;
+	GpucolMagnitude rest;
+	GpucolMagnitude half;
+	int			drop;
+	uint64_t	kept;
+
+	for (int i = 0; i < scale; i++)
+		five *= 5;
+	magnitude <<= shift;
+	quotient = magnitude / five;
+	/* of a quotient with bits to spare whether something is left tells halves from more */
+	quotient |= quotient * five != magnitude;
+	drop = (quotient >> 64 != 0 ? 128 - __builtin_clzll((uint64_t) (quotient >> 64)) :
+			64 - __builtin_clzll((uint64_t) quotient)) - DBL_MANT_DIG;
+	kept = (uint64_t) (quotient >> drop);
+	rest = quotient & (((GpucolMagnitude) 1 << drop) - 1);
+	half = (GpucolMagnitude) 1 << (drop - 1);
+	kept += rest > half || (rest == half && (kept & 1) != 0);
+	return ldexp((double) kept, drop - shift - scale);
+}
+
 /* The double that is nearest to a packed decimal, as PostgreSQL reads it from the digits. */
 static double
 nearest_double(__int128 x)
@@ -316,6 +349,8 @@ nearest_double(__int128 x)
 		return 0;
 	if (rest <= (GpucolMagnitude) GPUCOL_CPU_EXACT_MANTISSA && scale <= GPUCOL_CPU_EXACT_POWER)
 		return (double) (int64_t) mantissa / (double) gpucol_power10(scale);
+	if (scale <= FIVES)
+		return mantissa < 0 ? -divide_exactly(rest, scale) : divide_exactly(rest, scale);
 	snprintf(start, 12, "e-%d", scale);
 	for (; rest != 0; rest /= 10)
 		*--start = (char) ('0' + (int) (rest % 10));
