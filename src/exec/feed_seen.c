@@ -4,11 +4,10 @@
  *	  Which values, or rows of values, groups have had.
  *
  * For DISTINCT of values that 64 bits tell apart: numbers as they are, floats by their order, in which
- * -0 is 0 and every NaN the same, texts by the numbers of the different ones (feed_words.c), decimals that may have more
- * bits by two words.  A group and the values of one row are some words, which are looked up in a hash table.  NULL is a value,
- * too; who has no use for such rows does not ask.  Constants tell nothing apart.
+ * -0 is 0 and every NaN the same, texts by the numbers of the different ones (feed_words.c); and of decimals
+ * that two words tell apart.  A group and the values of one row are some words, which are looked up in a hash
+ * table.  NULL is a value, too; who has no use for such rows does not ask.  Constants tell nothing apart.
  *
- *-------------------------------------------------------------------------
  */
 #include "postgres.h"
 

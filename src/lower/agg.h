@@ -225,7 +225,8 @@ extern bool gpucol_lower_fed_regression(GpucolFed *fed, GpucolFinal *final);
 extern bool gpucol_lower_fed_state(GpucolFed *fed, GpucolFinal *final);
 
 /*
- * Is a fed aggregate's argument a constant, or do 64 bits tell what equals it by its type's equality, or 128 of a decimal?
+ * Is a fed aggregate's argument a constant, or do 64 bits tell what equals it by its type's equality, or, of a
+ * decimal, 128?
  */
 extern bool gpucol_lower_fed_distinct(const GpucolFedArg *arg);
 
