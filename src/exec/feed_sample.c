@@ -3,8 +3,8 @@
  * feed_sample.c
  *	  Percentiles and modes of numbers and texts.
  *
- * What the engine delivers of an argument (integers, mantissas of decimals, floats) is an
- * int64 in the order of its type.  The numbers of all rows are collected with their
+ * What the engine delivers of an argument (integers, mantissas of decimals, floats, microseconds of
+ * intervals) is an int64 in the order of its type.  The numbers of all rows are collected with their
  * groups; in the end they are parted by group.  Percentiles of a group are sought by their places, or, of
  * several, found in its order (feed_numbers.c).  Those of one expression share one sample.
  *
@@ -26,6 +26,7 @@
 #include "utils/builtins.h"
 #include "utils/fmgroids.h"
 #include "utils/lsyscache.h"
+#include "utils/timestamp.h"
 #include "utils/typcache.h"
 
 #include "exec/feed.h"
@@ -280,6 +281,32 @@ check_fraction(double fraction)
 				 errmsg("percentile value %g is not between 0 and 1", fraction)));
 }
 
+/* Is it percentile_cont? */
+static bool
+is_continuous(const GpucolFed *fed)
+{
+	switch (fed->agg->aggfnoid)
+	{
+		case F_PERCENTILE_CONT_FLOAT8_FLOAT8:
+		case F_PERCENTILE_CONT__FLOAT8_FLOAT8:
+		case F_PERCENTILE_CONT_FLOAT8_INTERVAL:
+		case F_PERCENTILE_CONT__FLOAT8_INTERVAL:
+			return true;
+		default:
+			return false;
+	}
+}
+
+/* Between two intervals, as percentile_cont has it. */
+static Datum
+between_spans(Datum lo, Datum hi, double share)
+{
+	Datum		part = DirectFunctionCall2(interval_mul, DirectFunctionCall2(interval_mi, hi, lo),
+										   Float8GetDatum(share));
+
+	return DirectFunctionCall2(interval_pl, part, lo);
+}
+
 /* Between two values, as percentile_cont has it. */
 static Datum
 continuous(GpucolSample *sample, uint32 group, int64 n, double fraction)
@@ -288,11 +315,15 @@ continuous(GpucolSample *sample, uint32 group, int64 n, double fraction)
 	int64		second = (int64) ceil(fraction * (n - 1));
 	double		share = fraction * (n - 1) - first;
 	int64		next;
-	double		lo = DatumGetFloat8(number_datum(sample, number_at(sample, group, first, &next)));
+	Datum		low = number_datum(sample, number_at(sample, group, first, &next));
+	double		lo;
 	double		hi;
 
 	if (first == second)
-		return Float8GetDatum(lo);
+		return low;
+	if (sample->fed->args[0].span)
+		return between_spans(low, number_datum(sample, next), share);
+	lo = DatumGetFloat8(low);
 	hi = DatumGetFloat8(number_datum(sample, next));
 	return Float8GetDatum(lo + (share * (hi - lo)));
 }
@@ -310,8 +341,7 @@ discrete(GpucolSample *sample, uint32 group, int64 n, double fraction)
 static Datum
 percentile(GpucolSample *sample, const GpucolFed *fed, uint32 group, int64 n, double fraction)
 {
-	if (fed->agg->aggfnoid == F_PERCENTILE_CONT_FLOAT8_FLOAT8 ||
-		fed->agg->aggfnoid == F_PERCENTILE_CONT__FLOAT8_FLOAT8)
+	if (is_continuous(fed))
 		return continuous(sample, group, n, fraction);
 	return discrete(sample, group, n, fraction);
 }
@@ -385,6 +415,7 @@ gpucol_sample_result(GpucolSample *sample, const GpucolFed *fed, uint32 group, D
 {
 	int64		n = (int64) (sample->starts[group + 1] - sample->starts[group]);
 	bool		several = fed->agg->aggfnoid == F_PERCENTILE_CONT__FLOAT8_FLOAT8 ||
+		fed->agg->aggfnoid == F_PERCENTILE_CONT__FLOAT8_INTERVAL ||
 		fed->agg->aggfnoid == F_PERCENTILE_DISC__FLOAT8_ANYELEMENT;
 
 	*isnull = fed->agg->aggfnoid != F_MODE && fraction_null;

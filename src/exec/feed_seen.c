@@ -8,6 +8,7 @@
  * that two words tell apart.  A group and the values of one row are some words, which are looked up in a hash
  * table.  NULL is a value, too; who has no use for such rows does not ask.  Constants tell nothing apart.
  *
+ *-------------------------------------------------------------------------
  */
 #include "postgres.h"
 

@@ -11,6 +11,7 @@
  */
 #include "postgres.h"
 
+#include "datatype/timestamp.h"
 #include "utils/float.h"
 
 #include "exec/feeder.h"
@@ -20,7 +21,7 @@
 static int
 states_of(const GpucolFed *fed)
 {
-	return fed->state.op == GPUCOL_AGG_PRODUCTS ? 3 : 1;
+	return fed->state.op == GPUCOL_AGG_PRODUCTS || fed->spans ? 3 : 1;
 }
 
 /* A value of the engine's column, as in a state of one row. */
@@ -71,6 +72,14 @@ add_integer(GpucolAggState *state, __int128 number)
 	return !over;
 }
 
+/* Add a difference of timestamps to sums of microseconds, days and months, of which it has none. */
+static inline bool
+add_span(GpucolAggState *states, int64 usecs)
+{
+	return add_integer(&states[0], usecs % USECS_PER_DAY) && add_integer(&states[1], usecs / USECS_PER_DAY) &&
+		add_integer(&states[2], 0);
+}
+
 /* Advance a group by one row whose arguments are in these columns; false beyond int128. */
 static inline bool
 advance(GpucolFeeder *f, GpucolAggState *state, const GpucolResultColumn *const *columns, uint32 row)
@@ -84,6 +93,8 @@ advance(GpucolFeeder *f, GpucolAggState *state, const GpucolResultColumn *const 
 		state->count++;
 		return true;
 	}
+	if (f->fed->spans)
+		return add_span(state, columns[0]->i[row]);
 	if (agg->op == GPUCOL_AGG_SUM && agg->cls != GPUCOL_CLASS_F)
 		return add_integer(state, agg->cls == GPUCOL_CLASS_D ? columns[0]->d[row] : columns[0]->i[row]);
 	if (agg->op == GPUCOL_AGG_PRODUCTS)
@@ -164,7 +175,7 @@ static inline bool
 is_plain_sum(const GpucolFeeder *f, const GpucolResultColumn *column, const bool *pass)
 {
 	return f->fed->state.op == GPUCOL_AGG_SUM && f->fed->state.cls == GPUCOL_CLASS_I && !f->fed->distinct &&
-		column->nulls == NULL && pass == NULL;
+		!f->fed->spans && column->nulls == NULL && pass == NULL;
 }
 
 /* Its sums of a batch's groups in one set. */

@@ -182,6 +182,12 @@ gpucol_output_datums(const GpucolOutput *output,
 					values[i] = isnull[i] ? (Datum) 0 : output->labels[column->i[i]];
 				break;
 			}
+			if (output->map.type_oid == INTERVALOID)
+			{
+				for (uint32 i = 0; i < nrows; i++)
+					values[i] = isnull[i] ? (Datum) 0 : gpucol_span_datum(column->i[i]);
+				break;
+			}
 			gpucol_output_ints(&output->map, (const int64 *) column->i, nrows, values);
 			break;
 		case GPUCOL_CLASS_D:

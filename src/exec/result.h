@@ -13,7 +13,7 @@
 #include "engine/engine.h"
 #include "lower/agg.h"
 
-/* How one result column becomes datums. */
+/* How one result column becomes datums: integers of type interval are microseconds. */
 typedef struct GpucolOutput
 {
 	GpucolClass cls;
@@ -85,6 +85,9 @@ extern void gpucol_final_column(const GpucolFinal *final, const GpucolAggState *
  * palloc'd
  */
 extern Datum gpucol_average_datum(__int128 sum, int scale, int64 count);
+
+/* ... a difference of timestamps in microseconds, days apart, as PostgreSQL shows it; palloc'd */
+extern Datum gpucol_span_datum(int64 usecs);
 
 /* result_regression.c: that of an aggregate of pairs for a group */
 extern Datum gpucol_final_regression(const GpucolFinal *final, const GpucolAggState *states,

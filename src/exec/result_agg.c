@@ -369,9 +369,8 @@ value_datums(const GpucolFinal *final, const GpucolAggState *state, int nstates,
 	gpucol_output_ints(map_of(final->type), (const int64 *) values, nrows, values);
 }
 
-/* A difference of timestamps, days apart, as PostgreSQL shows it. */
-static Datum
-span_datum(int64 usecs)
+Datum
+gpucol_span_datum(int64 usecs)
 {
 	Interval   *span = palloc0(sizeof(Interval));
 
@@ -495,7 +494,7 @@ gpucol_final_datums(const GpucolFinal *final, const GpucolAggState *states, int 
 			break;
 		case GPUCOL_FINAL_SPAN:
 			for (uint32 i = 0; i < nrows; i++, state += nstates)
-				values[i] = isnull[i] ? 0 : span_datum(state->v.value);
+				values[i] = isnull[i] ? 0 : gpucol_span_datum(state->v.value);
 			break;
 		case GPUCOL_FINAL_VAR_FLOAT8:
 			for (uint32 i = 0; i < nrows; i++, state += nstates)

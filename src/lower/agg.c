@@ -460,6 +460,40 @@ is_distinct_number(const GpucolFed *fed, const AggFunction *f)
 		(fed->args[0].value.cls != GPUCOL_CLASS_F || f->op == GPUCOL_AGG_COUNT);
 }
 
+/* States of a difference of timestamps. */
+static bool
+find_span_state(GpucolFed *fed, GpucolFinal *final)
+{
+	Oid			aggfnoid = fed->agg->aggfnoid;
+
+	if (fed->agg->aggdistinct != NIL || fed->agg->aggorder != NIL)
+		return false;
+	fed->spans = aggfnoid == F_SUM_INTERVAL || aggfnoid == F_AVG_INTERVAL;
+	if (fed->spans)
+	{
+		fed->state.op = GPUCOL_AGG_SUM;
+		final->kind = aggfnoid == F_SUM_INTERVAL ? GPUCOL_FINAL_SUM_SPAN : GPUCOL_FINAL_AVG_SPAN;
+		final->x_state = 1;
+		final->y_state = 2;
+	}
+	else if (aggfnoid == F_MIN_INTERVAL || aggfnoid == F_MAX_INTERVAL)
+	{
+		fed->state.op = aggfnoid == F_MIN_INTERVAL ? GPUCOL_AGG_MIN : GPUCOL_AGG_MAX;
+		final->kind = GPUCOL_FINAL_SPAN;
+	}
+	else if (aggfnoid == F_COUNT_ANY)
+	{
+		fed->state.op = GPUCOL_AGG_COUNT;
+		final->kind = GPUCOL_FINAL_COUNT;
+	}
+	else
+		return false;
+	fed->counts = true;
+	fed->state.cls = final->cls = GPUCOL_CLASS_I;
+	final->scale_state = final->low_state = -1;
+	return true;
+}
+
 bool
 gpucol_lower_fed_state(GpucolFed *fed, GpucolFinal *final)
 {
@@ -468,6 +502,8 @@ gpucol_lower_fed_state(GpucolFed *fed, GpucolFinal *final)
 
 	fed->apart = are_apart(fed) && (fed->filter.expr == NULL || fed->filter.output >= 0);
 	if (gpucol_lower_fed_regression(fed, final))
+		return true;
+	if (fed->nargs == 1 && fed->args[0].span && find_span_state(fed, final))
 		return true;
 	if (f == NULL || (fed->agg->aggorder != NIL && !distinct) || fed->nargs > 1 ||
 		(fed->nargs == 1 && !fits_fed_state(f, &fed->args[0])) ||

@@ -75,6 +75,7 @@ typedef struct GpucolFedArg
 	int			output;			/* of the engine, or -1: evaluated by PostgreSQL on
 								 * the base columns of the row */
 	GpucolValue value;
+	bool		span;			/* an interval, the difference of two timestamps in microseconds */
 } GpucolFedArg;
 
 /*
@@ -90,6 +91,7 @@ typedef struct GpucolFed
 	bool		counts;			/* states such as engines keep, of outputs: exec/feed_state.c */
 	bool		distinct;		/* then: of different values, which words tell apart (exec/feed_seen.c) */
 	bool		whole;			/* then: the arguments are the fields of a row, which is no NULL */
+	bool		spans;			/* then: a sum of intervals, of microseconds, days and months */
 	bool		apart;			/* not counts: DISTINCT of such values */
 	int			most;			/* an array of whose elements only the first so many are asked for; 0: all */
 	GpucolAgg	state;			/* its operation and class; of PRODUCTS there are three: y with x,

@@ -15,6 +15,7 @@
  * Percentiles and modes of what the engine delivers as numbers need no functions at all:
  * the numbers are collected and sorted.  A percentile of float8(x) is one of x, as the
  * cast keeps the order; it is applied to the one or two values that the result is made of.
+ * Differences of timestamps are numbers, too: so many microseconds.
  *
  *-------------------------------------------------------------------------
  */
@@ -32,6 +33,7 @@
 #include "utils/typcache.h"
 
 #include "lower/agg.h"
+#include "lower/span.h"
 
 /* Find the same expression among the outputs that aggregates before have. */
 static bool
@@ -53,6 +55,29 @@ find_output(const GpucolGroupPlan *plan, GpucolFedArg *arg)
 	return false;
 }
 
+/* Have a difference of timestamps delivered as one integer. */
+static bool
+lower_span(GpucolLower *l, GpucolFedArg *arg)
+{
+	GpucolLower mark = *l;
+	GpucolSpanValue span;
+
+	if (exprType((Node *) arg->expr) != INTERVALOID || IsA(arg->expr, Var))
+		return false;
+	if (!gpucol_lower_span(l, arg->expr, &span) || !span.plain || span.total == GPUCOL_NO_REG)
+	{
+		gpucol_lower_restore(l, &mark);
+		return false;
+	}
+	gpucol_lower_add_output(l, span.total);
+	memset(&arg->value, 0, sizeof(arg->value));
+	arg->value.cls = GPUCOL_CLASS_I;
+	arg->value.reg = span.total;
+	arg->value.scale_reg = GPUCOL_NO_REG;
+	arg->span = true;
+	return true;
+}
+
 /* Have an expression delivered, or the columns that it is evaluated on. */
 static bool
 lower_arg(GpucolLower *l, GpucolGroupPlan *plan, GpucolFedArg *arg)
@@ -60,6 +85,8 @@ lower_arg(GpucolLower *l, GpucolGroupPlan *plan, GpucolFedArg *arg)
 	if (l->conditional == 0 && find_output(plan, arg))
 		return true;
 	arg->output = l->nkeys;
+	if (plan->tests == NIL && lower_span(l, arg))
+		return true;
 	if ((plan->tests == NIL || IsA(arg->expr, Var)) && gpucol_lower_output(l, arg->expr, &arg->value))
 		return true;
 	arg->output = -1;
@@ -178,6 +205,8 @@ is_sample(Aggref *agg)
 	{
 		case F_PERCENTILE_CONT_FLOAT8_FLOAT8:
 		case F_PERCENTILE_CONT__FLOAT8_FLOAT8:
+		case F_PERCENTILE_CONT_FLOAT8_INTERVAL:
+		case F_PERCENTILE_CONT__FLOAT8_INTERVAL:
 		case F_PERCENTILE_DISC_FLOAT8_ANYELEMENT:
 		case F_PERCENTILE_DISC__FLOAT8_ANYELEMENT:
 		case F_MODE:
@@ -186,7 +215,8 @@ is_sample(Aggref *agg)
 			return false;
 	}
 	arg = linitial_node(TargetEntry, agg->args)->expr;
-	return (is_ordered_number(exprType((Node *) arg)) || gpucol_lower_is_word((Node *) arg)) &&
+	return (is_ordered_number(exprType((Node *) arg)) || exprType((Node *) arg) == INTERVALOID ||
+			gpucol_lower_is_word((Node *) arg)) &&
 		is_plain_sort(agg, exprType((Node *) arg));
 }
 
@@ -214,7 +244,7 @@ fits_sample(const GpucolFedArg *arg)
 {
 	if (arg->output >= 0 && gpucol_lower_is_word((Node *) arg->expr))
 		return arg->value.cls == GPUCOL_CLASS_S;
-	return is_number(arg);
+	return arg->span || is_number(arg);
 }
 
 /* An aggregate of the same call over what its argument is cast from. */
