@@ -96,7 +96,7 @@ gpucol_window_agg_prepare(GpucolWindowFunction *f, GpucolWindowRows *rows)
  * ------------------------------------------------------------------------
  */
 
-/* Is a row one that the aggregate takes? */
+/* Is a row one that the aggregate takes?  All are of an input that is NULL. */
 static inline bool
 is_taken(const GpucolWindowInput *in, uint32 row)
 {
@@ -108,7 +108,8 @@ static void
 sum_before(const GpucolWindowFunction *f, const GpucolWindowPart *part,
 		   const GpucolWindowScratch *scratch)
 {
-	const GpucolWindowInput *in = f->input < 0 ? NULL : &part->rows->inputs[f->input];
+	const GpucolWindowInput *in = f->input < 0 || !part->rows->inputs[f->input].nulls ? NULL :
+		&part->rows->inputs[f->input];
 	uint32		count = 0;
 	int128		sum = 0;
 

@@ -25,6 +25,7 @@ typedef struct GpucolWindowChunkColumn
 	bool		tested;			/* conditions read it */
 	bool		read;			/* expressions of a batch do */
 	bool		shown;			/* a batch shows it */
+	bool		repeats;		/* it is the same for all rows of a partition in the order that rows come in */
 	bool		mantissas;		/* as it was fetched, values are those of the input */
 	Datum	   *values;
 	bool	   *isnull;

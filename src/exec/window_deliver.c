@@ -15,6 +15,7 @@
 #include "executor/executor.h"
 #include "utils/memutils.h"
 
+#include "columnar/collation.h"
 #include "exec/window_chunk.h"
 
 /* Rows that are fetched together. */
@@ -26,6 +27,13 @@ is_late(const GpucolWindowFunction *f)
 {
 	return f->value != NULL || f->instead != NULL || f->kind == GPUCOL_WINDOW_SUM_NUMERIC ||
 		f->kind == GPUCOL_WINDOW_AVG_NUMERIC;
+}
+
+/* The clause in whose order rows come. */
+static const GpucolWindowClauseState *
+delivered_clause(const GpucolWindowState *state)
+{
+	return &state->clauses[state->clauses[state->last].leader];
 }
 
 void
@@ -42,6 +50,20 @@ gpucol_window_chunk_room(GpucolWindowChunk *chunk, uint32 nrows)
 	}
 }
 
+/* Is a column the same in all respects for rows of a partition? */
+static bool
+is_repeated(const GpucolWindowState *state, int input)
+{
+	const GpucolWindowClauseState *clause = delivered_clause(state);
+
+	for (int k = 0; k < clause->npartition; k++)
+	{
+		if (clause->keys[k].input == input)
+			return gpucol_equal_by_bytes(state->rows.inputs[input].type, clause->keys[k].collation);
+	}
+	return false;
+}
+
 void
 gpucol_window_deliver_init(GpucolWindowState *state)
 {
@@ -55,6 +77,7 @@ gpucol_window_deliver_init(GpucolWindowState *state)
 	{
 		chunk->columns[i].column = state->outputs[i];
 		chunk->columns[i].in = &state->rows.inputs[state->output_inputs[i]];
+		chunk->columns[i].repeats = is_repeated(state, state->output_inputs[i]);
 	}
 	chunk->ncolumns = state->noutputs;
 	for (int i = 0; i < state->nfunctions; i++)
@@ -86,19 +109,53 @@ fetch_sources(const GpucolWindowState *state, GpucolWindowChunkColumn *column)
 	{
 		uint32		source = f->source[f->by_place ? chunk->places[i] : chunk->rows[i]];
 
-		column->isnull[i] = source == GPUCOL_WINDOW_NO_ROW || column->in->isnull[source];
+		column->isnull[i] = source == GPUCOL_WINDOW_NO_ROW || (column->in->nulls && column->in->isnull[source]);
 		column->values[i] = column->isnull[i] ? (Datum) 0 : column->in->values[source];
 	}
 }
 
-/* Fetch values by row or by place. */
+/* Fetch values by row or by place; isnull NULL: none is. */
 static void
 fetch_values(const uint32 *at, uint32 n, const Datum *values, const bool *isnull, GpucolWindowChunkColumn *column)
 {
 	for (uint32 i = 0; i < n; i++)
 		column->values[i] = values[at[i]];
-	for (uint32 i = 0; i < n; i++)
+	if (isnull == NULL)
+		memset(column->isnull, false, n * sizeof(bool));
+	for (uint32 i = 0; i < n && isnull != NULL; i++)
 		column->isnull[i] = isnull[at[i]];
+}
+
+/* Fetch what is the same for all rows of a partition, whose keys are the upper bits of the first word. */
+static void
+fetch_repeated(const GpucolWindowState *state, int shift, GpucolWindowChunkColumn *column)
+{
+	const GpucolWindowChunk *chunk = state->chunk;
+	const GpucolRadixItem *items = state->order.items;
+
+	for (uint32 i = 0; i < chunk->nrows; i++)
+	{
+		bool		same = i > 0 && (shift >= 64 ||
+									 items[chunk->places[i]].key >> shift == items[chunk->places[i - 1]].key >> shift);
+		uint32		row = chunk->rows[i];
+
+		column->values[i] = same ? column->values[i - 1] : column->in->values[row];
+		column->isnull[i] = same ? column->isnull[i - 1] : column->in->isnull[row];
+	}
+}
+
+/* Fetch a column of the child. */
+static void
+fetch_column(const GpucolWindowState *state, GpucolWindowChunkColumn *column)
+{
+	const GpucolWindowChunk *chunk = state->chunk;
+	const GpucolWindowClauseState *clause = delivered_clause(state);
+
+	if (column->repeats && clause->keys[clause->npartition - 1].word == 0)
+		fetch_repeated(state, clause->keys[clause->npartition - 1].shift, column);
+	else
+		fetch_values(chunk->rows, chunk->nrows, column->in->values, column->in->nulls ? column->in->isnull : NULL,
+					 column);
 }
 
 /* Form the numerics of mantissas. */
@@ -122,7 +179,7 @@ gpucol_window_chunk_fetch(GpucolWindowState *state, GpucolWindowChunkColumn *col
 	const GpucolWindowFunction *f = column->f;
 
 	if (f == NULL)
-		fetch_values(chunk->rows, chunk->nrows, column->in->values, column->in->isnull, column);
+		fetch_column(state, column);
 	else if (f->source != NULL)
 		fetch_sources(state, column);
 	else

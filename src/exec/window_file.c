@@ -131,6 +131,7 @@ gpucol_window_file_read(GpucolWindowFile *file, GpucolWindowRows *rows, uint32 *
 		GpucolWindowInput *in = &rows->inputs[i];
 
 		gpucol_temp_file_read(file->file, in->isnull + rows->nrows, *n * sizeof(bool));
+		in->nulls = in->nulls || memchr(in->isnull + rows->nrows, true, *n) != NULL;
 		if (in->typbyval)
 			gpucol_temp_file_read(file->file, in->values + rows->nrows, *n * sizeof(Datum));
 		else if (!read_values(file->file, rows, in, *n))
