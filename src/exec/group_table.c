@@ -7,6 +7,9 @@
  * set, its keys, which of them are NULL, and the bytes of a text.  Whoever has several rows
  * has those of all of them fetched at once, step by step.
  *
+ * Few groups are found without their hash table, most of the time: by the bytes of short keys, which are words, in a
+ * small table of those that were looked for lately.  Equal keys of other bytes have their groups by the other way.
+ *
  * Groups of several keys, and of several sets, have few values of a key among many groups: a value that is passed
  * by reference is copied once, while more than half of those that were looked for were there.
  *
@@ -18,6 +21,7 @@
 
 #include "base/prefetch.h"
 #include "exec/group_table.h"
+#include "kernel/hash.h"
 
 /* Fewer groups are in the cache anyway. */
 #define CACHED_GROUPS	2048
@@ -250,9 +254,10 @@ read_keys(const GpucolGroupTable *t, const GpucolKeyColumn *keys, const bool *le
 	}
 }
 
-void
-gpucol_group_table_find_rows(GpucolGroupTable *t, const GpucolKeyColumn *keys, const bool *left_out,
-							 uint32 nsets, uint32 first, uint32 n, uint32 *groups)
+/* Find the groups of rows in the table. */
+static void
+find_rows(GpucolGroupTable *t, const GpucolKeyColumn *keys, const bool *left_out, uint32 nsets, uint32 first,
+		  uint32 n, uint32 *groups)
 {
 	KeyHashes	key_hashes;
 	uint64		hashes[GPUCOL_GROUPS_AHEAD];
@@ -279,6 +284,147 @@ gpucol_group_table_find_rows(GpucolGroupTable *t, const GpucolKeyColumn *keys, c
 			groups[set * n + i] = group;
 		}
 	}
+}
+
+/* ---- groups that were looked for lately ---- */
+
+#define RECENT_GROUPS	1024
+#define RECENT_WORDS	8		/* of a row's keys, at most */
+#define RECENT_BYTES	15		/* of a key that is passed by reference, at most */
+
+/* Of so many rows half must have been found. */
+#define RECENT_ASKED	4096
+
+/* Prepare it; false where keys are not such, or it was of no use. */
+static bool
+open_recent(GpucolGroupTable *t, const bool *left_out, uint32 nsets)
+{
+	GpucolRecentGroups *recent = &t->recent;
+	int			nwords = 0;
+
+	if (recent->given_up || recent->words != NULL)
+		return !recent->given_up;
+	recent->given_up = nsets != 1 || t->wanted > 0;
+	for (int k = 0; k < t->nkeys; k++)
+	{
+		nwords += t->domains[k].typbyval ? 1 : 2;
+		recent->given_up |= left_out[k] || (!t->domains[k].typbyval && t->domains[k].typlen != -1);
+	}
+	recent->given_up |= nwords > RECENT_WORDS;
+	if (recent->given_up)
+		return false;
+	recent->nwords = nwords;
+	recent->words = palloc(RECENT_GROUPS * nwords * sizeof(uint64));
+	recent->groups = palloc(RECENT_GROUPS * sizeof(uint32));
+	memset(recent->groups, 0xff, RECENT_GROUPS * sizeof(uint32));
+	return true;
+}
+
+/* The bytes of a short value and their number as two words; false where it is none. */
+static inline bool
+bytes_as_words(Datum value, uint64 *words)
+{
+	Pointer		at = DatumGetPointer(value);
+	Size		n;
+	char		bytes[2 * sizeof(uint64)] = {0};
+
+	if (VARATT_IS_EXTERNAL(at) || VARATT_IS_COMPRESSED(at))
+		return false;
+	n = VARSIZE_ANY_EXHDR(at);
+	if (n > RECENT_BYTES)
+		return false;
+	memcpy(bytes, VARDATA_ANY(at), n);
+	bytes[RECENT_BYTES] = (char) (n + 1);
+	memcpy(words, bytes, sizeof(bytes));
+	return true;
+}
+
+/* The keys of a row as words; false where one is NULL or long. */
+static inline bool
+keys_as_words(const GpucolGroupTable *t, const GpucolKeyColumn *keys, uint32 row, uint64 *words)
+{
+	for (int k = 0; k < t->nkeys; k++)
+	{
+		if (keys[k].isnull[row])
+			return false;
+		if (t->domains[k].typbyval)
+			*words++ = (uint64) keys[k].values[row];
+		else if (!bytes_as_words(keys[k].values[row], words))
+			return false;
+		else
+			words += 2;
+	}
+	return true;
+}
+
+/* Where keys are if they are there. */
+static inline uint32
+recent_place(const GpucolRecentGroups *recent, const uint64 *words)
+{
+	uint64		hash = 0;
+
+	for (int i = 0; i < recent->nwords; i++)
+		hash = gpucol_hash_mix(hash, words[i]);
+	return (uint32) (hash % RECENT_GROUPS);
+}
+
+static inline bool
+same_words(const uint64 *a, const uint64 *b, int n)
+{
+	uint64		differ = 0;
+
+	for (int i = 0; i < n; i++)
+		differ |= a[i] ^ b[i];
+	return differ == 0;
+}
+
+/* The group of a row, by its keys of late or from the table. */
+static uint32
+find_recent(GpucolGroupTable *t, const GpucolKeyColumn *keys, const bool *left_out, uint32 row)
+{
+	GpucolRecentGroups *recent = &t->recent;
+	uint64		words[RECENT_WORDS];
+	uint32		place = 0;
+	uint32		group;
+	bool		may_be = keys_as_words(t, keys, row, words);
+
+	if (may_be)
+	{
+		place = recent_place(recent, words);
+		if (recent->groups[place] != GPUCOL_NO_GROUP &&
+			same_words(words, recent->words + place * recent->nwords, recent->nwords))
+		{
+			recent->found++;
+			return recent->groups[place];
+		}
+	}
+	find_rows(t, keys, left_out, 1, row, 1, &group);
+	if (may_be)
+	{
+		recent->groups[place] = group;
+		memcpy(recent->words + place * recent->nwords, words, recent->nwords * sizeof(uint64));
+	}
+	return group;
+}
+
+void
+gpucol_group_table_find_rows(GpucolGroupTable *t, const GpucolKeyColumn *keys, const bool *left_out,
+							 uint32 nsets, uint32 first, uint32 n, uint32 *groups)
+{
+	GpucolRecentGroups *recent = &t->recent;
+
+	if (!open_recent(t, left_out, nsets))
+	{
+		find_rows(t, keys, left_out, nsets, first, n, groups);
+		return;
+	}
+	for (uint32 i = 0; i < n; i++)
+		groups[i] = find_recent(t, keys, left_out, first + i);
+	recent->asked += n;
+	if (recent->asked < RECENT_ASKED)
+		return;
+	recent->given_up = recent->found < recent->asked / 2;
+	recent->asked = recent->found = 0;
 }
 
 Size

@@ -31,6 +31,17 @@ typedef struct GpucolKeptValues
 	bool		given_up;		/* nearly all differ: groups have copies of their own */
 } GpucolKeptValues;
 
+/* Keys that were looked for lately, as words, and their groups: each where its hash says. */
+typedef struct GpucolRecentGroups
+{
+	int			nwords;			/* of a row's keys */
+	uint64	   *words;
+	uint32	   *groups;			/* GPUCOL_NO_GROUP: there is none */
+	uint32		asked;			/* rows since it was last looked whether it is worth it, */
+	uint32		found;			/* and those that were found */
+	bool		given_up;
+} GpucolRecentGroups;
+
 /* All zero but for nkeys, nstates, wanted and domains is an empty table. */
 typedef struct GpucolGroupTable
 {
@@ -44,6 +55,7 @@ typedef struct GpucolGroupTable
 	GpucolKeptValues *kept;		/* by key: those that groups share */
 	bool	   *isnull;
 	GpucolAggState *states;		/* nstates each, zero at first */
+	GpucolRecentGroups recent;
 } GpucolGroupTable;
 
 /* The hash of keys in a set, by the hashes of those that are not NULL. */
