@@ -8,6 +8,7 @@
  *
  *-------------------------------------------------------------------------
  */
+#include "base/prefetch.h"
 #include "engine/cpu/agg.h"
 #include "engine/cpu/build.h"
 #include "engine/cpu/dense.h"
@@ -527,6 +528,20 @@ update_only(GpucolCpuWorker *worker, const GpucolCpuAcc *acc, const uint8_t *val
 	}
 }
 
+/* Rows before its own a state is fetched for which much is computed, of two cache lines of so many words. */
+#define ROWS_AHEAD	8
+#define LINE_WORDS	8
+
+/* Fetch the state of a row that comes soon, which the processor would not see by itself. */
+GPUCOL_CPU_INLINE void
+fetch_ahead(const uint64_t *states, const uint32_t *ids, size_t stride, uint32_t j, uint32_t n)
+{
+	const uint64_t *state = states + (size_t) ids[j + ROWS_AHEAD < n ? j + ROWS_AHEAD : j] * stride;
+
+	GPUCOL_PREFETCH(state, 1);
+	GPUCOL_PREFETCH(state + LINE_WORDS, 1);
+}
+
 /* Advance the groups' states of pairs. */
 static GpucolStatus
 update_group_products(GpucolCpuWorker *worker, const GpucolCpuAcc *acc, const uint8_t *valid, uint64_t *states)
@@ -541,7 +556,9 @@ update_group_products(GpucolCpuWorker *worker, const GpucolCpuAcc *acc, const ui
 	FOR_ROWS(
 			 {
 				 GpucolCpuFloatPair pair = pair_of(acc, words);
-				 GpucolStatus one = gpucol_cpu_products_add(&pair, x[j], y[j]);
+				 GpucolStatus one;
+				 fetch_ahead(states, ids, stride, j, n);
+				 one = gpucol_cpu_products_add(&pair, x[j], y[j]);
 				 if (one != GPUCOL_OK)
 					 status = one;
 			 });
@@ -616,6 +633,7 @@ update_acc(GpucolCpuWorker *worker, GpucolCpuGroups *groups, const GpucolCpuAcc 
 						 __int128 x = acc->op == GPUCOL_CPU_ACC_SUMSQ_I ?
 						 (__int128) reg->v.i[j] : reg->v.d[j];
 						 __int128 sum;
+						 fetch_ahead(states, ids, stride, j, n);
 						 if (__builtin_mul_overflow(x, x, &x) ||
 							 __builtin_add_overflow(gpucol_cpu_get128(words), x, &sum))
 							 status = GPUCOL_UNSUPPORTED;
@@ -626,7 +644,9 @@ update_acc(GpucolCpuWorker *worker, GpucolCpuGroups *groups, const GpucolCpuAcc 
 		case GPUCOL_CPU_ACC_SUMSQ_F:
 			FOR_ROWS(
 					 {
-						 GpucolStatus one = gpucol_cpu_squares_add((GpucolCpuFloatSquares *) words, reg->v.f[j]);
+						 GpucolStatus one;
+						 fetch_ahead(states, ids, stride, j, n);
+						 one = gpucol_cpu_squares_add((GpucolCpuFloatSquares *) words, reg->v.f[j]);
 						 if (one != GPUCOL_OK)
 							 status = one;
 					 });
