@@ -8,6 +8,8 @@
  * groups; in the end they are parted by group.  Percentiles of a group are sought by their places, or, of
  * several, found in its order (feed_numbers.c).  Those of one expression share one sample.
  *
+ * Few small numbers are only counted (feed_tally.c).
+ *
  * Texts are numbers, too: as they come, numbers of the different ones (feed_words.c), then their places in
  * the order.
  *
@@ -31,6 +33,7 @@
 
 #include "exec/feed.h"
 #include "exec/feed_numbers.h"
+#include "exec/feed_tally.h"
 #include "exec/feed_words.h"
 #include "exec/item_table.h"
 #include "kernel/float_order.h"
@@ -48,6 +51,7 @@ struct GpucolSample
 	FmgrInfo	cast;			/* fn_oid InvalidOid: none */
 	bool		descending;
 	GpucolWords *words;			/* of texts, else NULL */
+	GpucolTally *tally;			/* of few small numbers instead of all that follows; NULL: there are others */
 	int64	   *values;
 	uint32	   *groups;
 	uint64		n;
@@ -78,6 +82,8 @@ gpucol_sample_create(const GpucolFed *fed)
 						  TYPECACHE_GT_OPR)->gt_opr;
 	if (fed->args[0].value.cls == GPUCOL_CLASS_S)
 		sample->words = gpucol_words_create(exprType(arg), exprCollation(arg));
+	else
+		sample->tally = gpucol_tally_create();
 	return sample;
 }
 
@@ -94,10 +100,12 @@ gpucol_sample_serves(GpucolSample *sample, const GpucolFed *fed)
 	return true;
 }
 
-/* Room for the numbers of so many rows more. */
+/* Room for the numbers of so many rows more, those that are counted included. */
 static uint64
 wanted_room(const GpucolSample *sample, uint64 nrows)
 {
+	if (sample->tally != NULL)
+		nrows += gpucol_tally_total(sample->tally);
 	return sample->n + nrows <= sample->room ? sample->room :
 		Max(Max(sample->room + sample->room / 2, sample->n + nrows), 4096);
 }
@@ -126,25 +134,93 @@ number_of(const GpucolResultColumn *column, GpucolClass cls, uint32 row)
 	}
 }
 
+/* Make room for the numbers of so many rows more. */
+static void
+reserve(GpucolSample *sample, uint64 nrows)
+{
+	uint64		room = wanted_room(sample, nrows);
+	MemoryContext old;
+
+	if (room == sample->room)
+		return;
+	old = MemoryContextSwitchTo(GetMemoryChunkContext(sample));
+	sample->values = gpucol_grow(sample->values, room * sizeof(int64));
+	sample->groups = gpucol_grow(sample->groups, room * sizeof(uint32));
+	sample->room = room;
+	MemoryContextSwitchTo(old);
+}
+
+/* Is a row of a batch left out? */
+static inline bool
+is_left_out(const GpucolResultColumn *column, const bool *pass, uint32 row)
+{
+	return (pass != NULL && !pass[row]) || (column->nulls != NULL && column->nulls[row]);
+}
+
+/* Count the numbers of a batch; false where they are not small, or too many. */
+static bool
+count_rows(GpucolSample *sample, const GpucolFeedRows *rows, const bool *pass)
+{
+	GpucolClass cls = sample->fed->args[0].value.cls;
+	const GpucolResultColumn *column = &rows->result->columns[sample->fed->args[0].output];
+	uint32		nrows = rows->result->nrows;
+	int64		least = PG_INT64_MAX;
+	int64		greatest = PG_INT64_MIN;
+
+	for (uint32 row = 0; row < nrows; row++)
+	{
+		int64		number;
+
+		if (is_left_out(column, pass, row))
+			continue;
+		number = number_of(column, cls, row);
+		least = Min(least, number);
+		greatest = Max(greatest, number);
+	}
+	if (least > greatest)
+		return true;
+	if (!gpucol_tally_reserve(sample->tally, least, greatest, rows->ngroups, (uint64) nrows * rows->nsets))
+		return false;
+	for (uint32 set = 0; set < rows->nsets; set++)
+	{
+		for (uint32 row = 0; row < nrows; row++)
+		{
+			if (!is_left_out(column, pass, row))
+				gpucol_tally_count(sample->tally, rows->groups[(Size) set * nrows + row],
+								   number_of(column, cls, row));
+		}
+	}
+	return true;
+}
+
+/* Have the numbers that were counted be collected like others. */
+static void
+stop_counting(GpucolSample *sample)
+{
+	reserve(sample, 0);
+	gpucol_tally_list(sample->tally, sample->values, sample->groups);
+	sample->n = gpucol_tally_total(sample->tally);
+	gpucol_tally_free(sample->tally);
+	sample->tally = NULL;
+}
+
 void
 gpucol_sample_rows(GpucolSample *sample, const GpucolFeedRows *rows, const bool *pass)
 {
 	const GpucolFedArg *arg = &sample->fed->args[0];
 	const GpucolResultColumn *column = &rows->result->columns[arg->output];
 	uint32		nrows = rows->result->nrows;
-	uint64		room = wanted_room(sample, (uint64) nrows * rows->nsets);
-	uint64		n = sample->n;
+	uint64		n;
 	int64	   *numbers = NULL;
 
-	if (room > sample->room)
+	if (sample->tally != NULL)
 	{
-		MemoryContext old = MemoryContextSwitchTo(GetMemoryChunkContext(sample));
-
-		sample->values = gpucol_grow(sample->values, room * sizeof(int64));
-		sample->groups = gpucol_grow(sample->groups, room * sizeof(uint32));
-		sample->room = room;
-		MemoryContextSwitchTo(old);
+		if (count_rows(sample, rows, pass))
+			return;
+		stop_counting(sample);
 	}
+	reserve(sample, (uint64) nrows * rows->nsets);
+	n = sample->n;
 	if (sample->words != NULL)
 	{
 		numbers = palloc(Max(nrows, 1) * sizeof(int64));
@@ -156,7 +232,7 @@ gpucol_sample_rows(GpucolSample *sample, const GpucolFeedRows *rows, const bool 
 
 		for (uint32 row = 0; row < nrows; row++)
 		{
-			if ((pass != NULL && !pass[row]) || (column->nulls != NULL && column->nulls[row]))
+			if (is_left_out(column, pass, row))
 				continue;
 			sample->values[n] = numbers != NULL ? numbers[row] : number_of(column, arg->value.cls, row);
 			sample->groups[n++] = groups[row];
@@ -189,10 +265,14 @@ part_by_group(GpucolSample *sample, uint32 ngroups, int64 *parted)
 void
 gpucol_sample_finish(GpucolSample *sample, uint32 ngroups, GpucolMeter *meter)
 {
-	MemoryContext old = MemoryContextSwitchTo(GetMemoryChunkContext(sample));
-	int64	   *values = gpucol_grow(NULL, Max(sample->n, 1) * sizeof(int64));
+	MemoryContext old;
+	int64	   *values;
 	uint64		largest = 0;
 
+	if (sample->tally != NULL)
+		return;
+	old = MemoryContextSwitchTo(GetMemoryChunkContext(sample));
+	values = gpucol_grow(NULL, Max(sample->n, 1) * sizeof(int64));
 	if (sample->words != NULL)
 	{
 		gpucol_words_sort(sample->words, meter);
@@ -228,10 +308,14 @@ sort_group(GpucolSample *sample, uint32 group)
 static int64
 number_at(GpucolSample *sample, uint32 group, int64 place, int64 *next)
 {
-	const int64 *values = sample->values + sample->starts[group];
-	int64		n = (int64) (sample->starts[group + 1] - sample->starts[group]);
+	const int64 *values;
+	int64		n;
 	int64		number;
 
+	if (sample->tally != NULL)
+		return gpucol_tally_at(sample->tally, group, place, sample->descending, next);
+	values = sample->values + sample->starts[group];
+	n = (int64) (sample->starts[group + 1] - sample->starts[group]);
 	if (sample->nserved > MOST_SELECTED)
 		sort_group(sample, group);
 	if (sample->sorted == group)
@@ -355,6 +439,8 @@ mode(GpucolSample *sample, uint32 group, int64 n)
 	int64		count = 0;
 	int64		before = 0;
 
+	if (sample->tally != NULL)
+		return number_datum(sample, gpucol_tally_mode(sample->tally, group, sample->descending));
 	if (gpucol_numbers_mode(sample->values + sample->starts[group], n, sample->descending, &best))
 		return number_datum(sample, best);
 	sort_group(sample, group);
@@ -396,7 +482,7 @@ percentiles(GpucolSample *sample, const GpucolFed *fed, uint32 group, int64 n, D
 		if (!isnull[i])
 			check_fraction(DatumGetFloat8(values[i]));
 	}
-	if (count > MOST_SELECTED)
+	if (count > MOST_SELECTED && sample->tally == NULL)
 		sort_group(sample, group);
 	for (int i = 0; i < count; i++)
 	{
@@ -413,7 +499,8 @@ Datum
 gpucol_sample_result(GpucolSample *sample, const GpucolFed *fed, uint32 group, Datum fraction,
 					 bool fraction_null, bool *isnull)
 {
-	int64		n = (int64) (sample->starts[group + 1] - sample->starts[group]);
+	int64		n = sample->tally != NULL ? gpucol_tally_numbers(sample->tally, group) :
+		(int64) (sample->starts[group + 1] - sample->starts[group]);
 	bool		several = fed->agg->aggfnoid == F_PERCENTILE_CONT__FLOAT8_FLOAT8 ||
 		fed->agg->aggfnoid == F_PERCENTILE_CONT__FLOAT8_INTERVAL ||
 		fed->agg->aggfnoid == F_PERCENTILE_DISC__FLOAT8_ANYELEMENT;

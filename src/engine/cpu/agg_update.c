@@ -430,6 +430,15 @@ add_sum(uint64_t *words, __int128 addend)
 	return GPUCOL_OK;
 }
 
+/* Add the square of a number. */
+static inline GpucolStatus
+add_square(uint64_t *words, __int128 x)
+{
+	__int128	square;
+
+	return __builtin_mul_overflow(x, x, &square) ? GPUCOL_UNSUPPORTED : add_sum(words, square);
+}
+
 /* The states of a group that are advanced with one of pairs. */
 GPUCOL_CPU_INLINE GpucolCpuFloatPair
 pair_of(const GpucolCpuAcc *acc, uint64_t *words)
@@ -630,15 +639,10 @@ update_acc(GpucolCpuWorker *worker, GpucolCpuGroups *groups, const GpucolCpuAcc 
 		case GPUCOL_CPU_ACC_SUMSQ_D:
 			FOR_ROWS(
 					 {
-						 __int128 x = acc->op == GPUCOL_CPU_ACC_SUMSQ_I ?
-						 (__int128) reg->v.i[j] : reg->v.d[j];
-						 __int128 sum;
 						 fetch_ahead(states, ids, stride, j, n);
-						 if (__builtin_mul_overflow(x, x, &x) ||
-							 __builtin_add_overflow(gpucol_cpu_get128(words), x, &sum))
+						 if (add_square(words, acc->op == GPUCOL_CPU_ACC_SUMSQ_I ? (__int128) reg->v.i[j] :
+										reg->v.d[j]) != GPUCOL_OK)
 							 status = GPUCOL_UNSUPPORTED;
-						 else
-							 gpucol_cpu_put128(words, sum);
 					 });
 			break;
 		case GPUCOL_CPU_ACC_SUMSQ_F:
