@@ -71,6 +71,9 @@
  */
 #define FED_SHARE			0.5
 
+/* The same where the aggregates are of numbers, which no function of PostgreSQL sees then. */
+#define COUNTED_SHARE		0.1
+
 /* A scan tuple has one junk column for each part. */
 #define MAX_PARTS			1000
 
@@ -401,6 +404,23 @@ joined_groups(GpucolGrouping *g, RelOptInfo *rel, double *share)
 	return gpucol_grouping_joined_sets(g, groups, rows);
 }
 
+/* Does the engine deliver all keys, and all aggregates come to counts and sums of numbers? */
+static bool
+is_counted(const GpucolGroupPlan *plan)
+{
+	for (int i = 0; i < plan->nkeys; i++)
+	{
+		if (plan->keys[i].output < 0)
+			return false;
+	}
+	for (int i = 0; i < plan->naggs; i++)
+	{
+		if (plan->finals[i].fed == NULL || !plan->finals[i].fed->counts)
+			return false;
+	}
+	return plan->nbase == 0;
+}
+
 /*
  * Have aggregates fed rows where the engine's groups would be nearly as many, or computing them
  * might raise errors that a condition hides.
@@ -409,16 +429,18 @@ static bool
 share_rows(GpucolGrouping *g)
 {
 	double		share;
+	bool		few;
 	bool		hidden = g->tests != NIL && !g->plan.feeding &&
 		!gpucol_lower_grouping_harmless(g->root->parse, &g->plan, g->aggs);
 
 	(void) joined_groups(g, g->rel, &share);
+	few = g->sets.sets != NIL || share < FED_SHARE;
 	if (!g->plan.regroup || g->plan.feeding ||
-		(!hidden && (g->sets.sets != NIL || share < FED_SHARE)))
+		(!hidden && (g->sets.sets != NIL || share < COUNTED_SHARE)))
 		return true;
 	g->share = GPUCOL_GROUP_FEED;
 	g->conditions = NIL;
-	if (lower_run(g, false))
+	if (lower_run(g, false) && (hidden || !few || is_counted(&g->plan)))
 		return true;
 	if (hidden)
 		return false;

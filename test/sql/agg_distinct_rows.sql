@@ -40,4 +40,12 @@ SELECT q AS query, pg_temp.same(q) FROM unnest(ARRAY['SELECT k, array_agg(DISTIN
 	'SELECT k, count(DISTINCT -n * 18446744073709551616 - id % 3), count(DISTINCT id * 10 + extract(isodow from d)) FROM dr WHERE id < 50000 GROUP BY k',
 	'SELECT k, count(DISTINCT (id / 3600.0)::float8), array_agg((-id / 77777.7)::float8 ORDER BY id), max((id / 0.000000000000037)::float8), min((1 / (id + 1e20))::float8) FROM dr GROUP BY k',
 	'SELECT id, (SELECT array_agg(DISTINCT s) FROM dr c WHERE c.k = a.k) FROM dr a WHERE id < 20', 'SELECT * FROM (SELECT k, array_agg(DISTINCT s) FROM dr GROUP BY k) x WHERE k > ''k2''']) q;
-DROP TABLE dr, dr_h;
+-- numbers of a quarter as many groups as rows are counted row by row; of fewer, or where PostgreSQL's functions would be called, the engine's groups are joined
+CREATE TABLE fr (k int, v numeric(9,2), w numeric(9,2)) USING gpucol;
+INSERT INTO fr SELECT i % 2, i % 2500 / 4.0, i % 30 FROM generate_series(1, 20000) i;
+ANALYZE fr;
+EXPLAIN (COSTS OFF) SELECT k, count(DISTINCT v), stddev(v) FROM fr GROUP BY k;
+EXPLAIN (COSTS OFF) SELECT k, count(DISTINCT w), stddev(w) FROM fr GROUP BY k;
+EXPLAIN (COSTS OFF) SELECT k, count(DISTINCT sqrt(v)) FROM fr GROUP BY k;
+SELECT k, count(DISTINCT v), count(DISTINCT w), round(stddev(v), 6) FROM fr GROUP BY k ORDER BY k;
+DROP TABLE dr, dr_h, fr;
