@@ -21,6 +21,7 @@
 #include "columnar/directory_value.h"
 #include "columnar/fold_count.h"
 #include "columnar/folded_rows.h"
+#include "columnar/tombstones.h"
 #include "columnar/view.h"
 #include "columnar/view_cache.h"
 #include "columnar/writer.h"
@@ -159,6 +160,7 @@ open_view(Relation table, Snapshot snapshot, bool peek, bool kept)
 	view->table = table;
 	view->snapshot = snapshot;
 	view->peek = peek;
+	view->tombstones = gpucol_tombstones_make(snapshot);
 	if (!open_for_view(view, &dir))
 		return view;
 	if (!gpucol_view_cache_find(view, &dir))
@@ -326,6 +328,7 @@ gpucol_view_deleted(const GpucolView *view, const GpucolViewSegment *segment,
 					uint32 *ndeleted)
 {
 	uint32		nwords = bitmap_words(segment);
+	DeletedBits bits = {segment->entry.first_row, NULL};
 	const uint32 *known;
 	uint32	   *deleted;
 	GpucolDirectory dir;
@@ -343,7 +346,8 @@ gpucol_view_deleted(const GpucolView *view, const GpucolViewSegment *segment,
 		read_bitmaps(&dir, view->snapshot, &segment->entry, deleted);
 		gpucol_folded_rows_keep(&dir, view->folds, segment, deleted, nwords);
 	}
-	read_tombstones(&dir, view->snapshot, &segment->entry, deleted);
+	bits.words = deleted;
+	gpucol_tombstones_read(view, &dir, segment, set_bit, &bits);
 	gpucol_directory_close(&dir);
 	*ndeleted = (uint32) pg_popcount((char *) deleted, nwords * sizeof(uint32));
 	gpucol_view_cache_keep_deleted(view, segment, deleted, nwords, *ndeleted);

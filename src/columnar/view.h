@@ -30,6 +30,8 @@ typedef struct GpucolBlockRange
 	BlockNumber nblocks;
 } GpucolBlockRange;
 
+typedef struct GpucolTombstones GpucolTombstones;
+
 typedef struct GpucolView
 {
 	Relation	table;
@@ -48,6 +50,7 @@ typedef struct GpucolView
 								 * table and equal, deleted rows included; 0 = unknown,
 								 * gpucol_view_version_find may find it */
 	struct GpucolViewCopy *copy;	/* that it shares with others, or NULL */
+	GpucolTombstones *tombstones;	/* of some segments (tombstones.h), or NULL */
 } GpucolView;
 
 /*

@@ -284,6 +284,7 @@ copy_view(const GpucolView *view)
 	copy->users = 1;
 	copy->wal_end = InvalidXLogRecPtr;
 	copy->view = *view;
+	copy->view.tombstones = NULL;
 	copy->deleted = NULL;
 	copy->bytes = 0;
 	copy->view.segments = MemoryContextAllocHuge(context, size);
