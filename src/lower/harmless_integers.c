@@ -226,8 +226,8 @@ size_of(const Integers *in, const Node *node)
 	if (kind == KIND_NONE)
 		return leaf_size(in, node);
 	size = call_size(in, kind, args);
-	/* the least of a type is one farther than the greatest */
-	if (kind == KIND_SAME || size < (type == INT8OID ? MOST_BIGINT : most_of(type)))
+	/* the least of a type is one farther than the greatest; quotients by positive constants stay in it */
+	if (kind == KIND_SAME || kind == KIND_QUOTIENT || size < (type == INT8OID ? MOST_BIGINT : most_of(type)))
 		return size;
 	return -1;
 }

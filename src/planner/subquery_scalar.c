@@ -387,6 +387,7 @@ static Node *
 join_whole_value(GpucolGroupedJoin *join, Node *value)
 {
 	List	   *before = list_copy(join->columns);
+	List	   *beyond = list_copy(join->beyond);
 	List	   *parts;
 	TargetEntry *whole;
 	Node	   *joined = join_value(value, join);
@@ -401,7 +402,10 @@ join_whole_value(GpucolGroupedJoin *join, Node *value)
 	whole = gpucol_grouped_column(join, (Expr *) value, "value");
 	join->inner->targetList = join->columns;
 	if (gpucol_harmless_query(join->inner, join->outer, join->collects) == NULL)
+	{
+		join->beyond = beyond;	/* those of the parts are no columns of it */
 		return (Node *) gpucol_grouped_var(join, whole, true);
+	}
 	join->columns = parts;
 	return joined;
 }

@@ -52,7 +52,8 @@ INSERT INTO si_value VALUES
 	(12, 'sum(b.a * b.b) FILTER (WHERE b.a - b.b > 0)'), (13, 'count(*) FILTER (WHERE abs(b.a) > 20)'), (14, 'sum(coalesce(b.a, 0) * b.b)'),
 	(15, 'sum(CASE WHEN b.a > 0 THEN b.a * 2 ELSE b.b END)'), (16, 'sum(b.a::bigint * b.b)'), (17, 'avg(b.l * b.a)'), (18, 'sum(abs(b.s::int))'),
 	(19, '1 + sum(b.a * 2) / nullif(count(b.b), 0)::numeric'), (20, 'sum((b.a * b.b)::numeric * 1.5)'), (21, 'min(b.d + 1)'), (22, 'sum(abs(b.s))'),
-	(23, 'sum(DISTINCT b.a * b.b)'), (24, 'sum(-(b.l))'), (25, 'avg((b.a - b.b)::float8)'), (26, 'count(DISTINCT abs(b.a)) + max(b.s * b.b)');
+	(23, 'sum(DISTINCT b.a * b.b)'), (24, 'sum(-(b.l))'), (25, 'avg((b.a - b.b)::float8)'), (26, 'count(DISTINCT abs(b.a)) + max(b.s * b.b)'),
+	(27, 'min(b.a / 3)::numeric / 3'), (28, 'max(b.a / 3 * 2)::numeric / 3'), (29, 'sum(b.l / 7)::numeric * 2');
 -- groups that are harmless, as values and in a condition; then each of the others
 SELECT n, v, pg_temp.same('SELECT a.id, (SELECT ' || v || ' FROM si b WHERE b.k = a.k) FROM si a WHERE a.k < 100') AS value,
 	pg_temp.same('SELECT a.g, count(*) FROM si a WHERE a.k < 90 AND a.id % 2 = 0 AND (SELECT ' || v || ' FROM si b WHERE b.k = a.k)::text > ''5'' GROUP BY 1') AS condition
