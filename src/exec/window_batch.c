@@ -29,6 +29,7 @@
 #include "optimizer/cost.h"
 #include "optimizer/optimizer.h"
 #include "utils/datum.h"
+#include "utils/memutils.h"
 
 #include "exec/window_chunk.h"
 
