@@ -46,6 +46,8 @@ SELECT differ(q) FROM unnest(ARRAY[
 	'SELECT sum(r) FROM (SELECT (sum(d) OVER (ORDER BY id))::numeric(4,2) r FROM packed) q',
 	-- read again, by tuples, by PostgreSQL''s functions, in the order of a decimal
 	'SELECT p.id, q.r FROM odd p, LATERAL (SELECT sum(x) r FROM (SELECT id + lag(d) OVER (ORDER BY id) x, k FROM odd WHERE id < p.id) z) q WHERE p.id < 5',
+	'SELECT p.id, q.r, q.n FROM odd p, LATERAL (SELECT sum(x) r, count(*) n FROM (SELECT d * p.k - lag(d, 1, p.d) OVER (ORDER BY id) x, k FROM odd WHERE id < p.id + 300) z WHERE x > p.k) q WHERE p.id < 9',
+	'SELECT p.id, (SELECT max(x) FROM (SELECT sum(d) OVER (ORDER BY id) + p.d x FROM odd WHERE id < p.id) z WHERE x < 500) FROM odd p WHERE p.id % 500 = 1',
 	'SELECT id, sum(d) OVER (ORDER BY id), d FROM packed ORDER BY 2 DESC NULLS LAST, 1 LIMIT 7', 'SELECT id, d, string_agg(d::text, '','') OVER (PARTITION BY k ORDER BY id), lag(d) OVER (PARTITION BY k ORDER BY id) FROM packed WHERE id < 900',
 	'SELECT id, stddev(d) OVER (PARTITION BY k ORDER BY id), sum(d) OVER (PARTITION BY k ORDER BY id) FROM packed WHERE id < 900', 'SELECT id, sum(d) OVER (ORDER BY d, id), lag(d) OVER (ORDER BY d, id) - d, sum(e) OVER (ORDER BY d RANGE 5 PRECEDING) FROM packed',
 	'SELECT * FROM (SELECT id, k, d, e, row_number() OVER (PARTITION BY k ORDER BY id DESC) n FROM packed) q WHERE n <= 2', 'SELECT id, nth_value(d, k) OVER (PARTITION BY t ORDER BY id) FROM packed WHERE k > 0',
