@@ -17,8 +17,10 @@
 #include "postgres.h"
 
 #include "access/htup_details.h"
+#include "access/transam.h"
 #include "access/tupmacs.h"
 #include "access/visibilitymap.h"
+#include "access/xact.h"
 #include "miscadmin.h"
 #include "storage/bufmgr.h"
 
@@ -98,6 +100,19 @@ values_fit(TupleDesc desc, const HeapTupleData *tuple)
 	return true;
 }
 
+/*
+ * Has a tuple the columns that its table has now?  Not if who inserted it has added some, and was rolled back.
+ */
+static bool
+has_shape(HeapTupleHeader header)
+{
+	TransactionId xmin = HeapTupleHeaderGetXmin(header);
+
+	return !HeapTupleHeaderXminInvalid(header) &&
+		(HeapTupleHeaderXminCommitted(header) || TransactionIdIsCurrentTransactionId(xmin) ||
+		 TransactionIdDidCommit(xmin));
+}
+
 /* What is wrong with a tuple that lies within its page? */
 static const char *
 tuple_problem(Relation table, const HeapTupleData *tuple)
@@ -111,8 +126,8 @@ tuple_problem(Relation table, const HeapTupleData *tuple)
 	if (header->t_hoff != MAXALIGN(start) || header->t_hoff > tuple->t_len)
 		return "has a header of another length";
 	if (natts > RelationGetDescr(table)->natts)
-		return "has more columns than its table";
-	return values_fit(RelationGetDescr(table), tuple) ? NULL : long_values;
+		return has_shape(header) ? "has more columns than its table" : NULL;
+	return values_fit(RelationGetDescr(table), tuple) || !has_shape(header) ? NULL : long_values;
 }
 
 /* What is wrong with a line pointer? */
