@@ -23,6 +23,7 @@
 #include "columnar/ahead.h"
 #include "columnar/am.h"
 #include "columnar/bitmap.h"
+#include "columnar/burials.h"
 #include "columnar/delta_check.h"
 #include "columnar/directory.h"
 #include "columnar/fetch.h"
@@ -104,6 +105,17 @@ am_relation_vacuum(Relation rel, struct VacuumParams *params, BufferAccessStrate
 	gpucol_vacuum_rel(rel, params, strategy);
 }
 
+/* Which index entries are dead to everybody?  No row is that a statement in progress has claimed. */
+static TransactionId
+am_index_delete_tuples(Relation rel, TM_IndexDeleteOp *op)
+{
+	bool		held = gpucol_burials_hold(true);
+	TransactionId latest = gpucol_index_dead_tuples(rel, op);
+
+	(void) gpucol_burials_hold(held);
+	return latest;
+}
+
 /* Fill the routine on first use. */
 static void
 init_routine(void)
@@ -133,7 +145,7 @@ init_routine(void)
 	am->tuple_tid_valid = gpucol_fetch_tid_valid;
 	am->tuple_get_latest_tid = gpucol_fetch_latest_tid;
 	am->tuple_satisfies_snapshot = gpucol_fetch_satisfies_snapshot;
-	am->index_delete_tuples = gpucol_index_dead_tuples;
+	am->index_delete_tuples = am_index_delete_tuples;
 
 	am->tuple_insert = gpucol_insert_tuple;
 	am->multi_insert = gpucol_insert_multi;

@@ -18,10 +18,15 @@
  * So nobody waits for a transaction while holding the latch, as without.  Others who want a claimed row wait for
  * the latch, and then find the tombstone and wait for the transaction.
  *
+ * ON CONFLICT DO UPDATE locks a row that it finds, and then updates it: claimed when it is locked, the row is "pending"
+ * until it is updated, and if all is to be written in between, it gets a lock record.  A check of uniqueness finds that
+ * a claimed row is deleted, and others of the latch are live, without a look into the directory.  If it finds one that
+ * it might have to wait for, all is written before it does.
+ *
  * Only statements between whose rows nothing else runs are allowed to (planner/steady.c): no function
  * that might wait, or begin a subtransaction to which the tombstones would belong.  Not by table either where
- * a trigger runs before each row, where an update enters unique indexes, whose entries may have to wait, or computes a
- * function there or for a constraint; nor in serializable transactions, which look for predicate locks behind each
+ * a trigger runs before each row, where an update changes a column of a unique index, or computes a
+ * function for an index or a constraint; nor in serializable transactions, which look for predicate locks behind each
  * tombstone, nor while logical decoding wants each change.
  *
  *-------------------------------------------------------------------------
@@ -52,6 +57,7 @@
 /* Is the statement that runs one that may claim rows? */
 static bool steady = false;
 static bool merging = false;	/* which may insert rows, too */
+static Bitmapset *assigned = NULL;	/* columns that it updates, as the relcache numbers them */
 
 /* The table that was asked about last in the statement, and the answers. */
 static struct
@@ -79,6 +85,7 @@ static struct
 static struct
 {
 	bool		active;			/* the latch is held */
+	bool		held;			/* gpucol_burials_hold */
 	GpucolDirectory dir;
 	MemoryContext context;		/* of the directory; kept */
 	CommandId	cid;
@@ -87,6 +94,10 @@ static struct
 	uint64		from;			/* those that may be claimed, */
 	uint64		end;			/* which end here, */
 	uint32		taken[ROWS / 32];	/* but these */
+	uint32		mine[ROWS / 32];	/* those that are claimed */
+	GpucolViewSegment segment;	/* in which they lie */
+	bool		pending;		/* the row behind the last is locked, */
+	LockTupleMode mode;			/* in this way */
 	uint32		n;
 	uint64		rows[ROWS];
 	GpucolTombstone tombstones[ROWS];
@@ -114,7 +125,7 @@ is_taken(uint64 row_number)
  * ------------------------------------------------------------------------
  */
 
-/* May an entry of an index have to wait for another transaction, or compute a function? */
+/* Are entries of an index entered without a function of a user, if its unique keys stay as they are? */
 static bool
 is_plain_index(Oid relid)
 {
@@ -125,7 +136,7 @@ is_plain_index(Oid relid)
 	if (!HeapTupleIsValid(tuple))
 		return false;
 	index = (Form_pg_index) GETSTRUCT(tuple);
-	plain = !index->indisunique && !index->indisexclusion &&
+	plain = !index->indisexclusion &&
 		heap_attisnull(tuple, Anum_pg_index_indexprs, NULL) && heap_attisnull(tuple, Anum_pg_index_indpred, NULL);
 	ReleaseSysCache(tuple);
 	return plain;
@@ -144,6 +155,17 @@ has_plain_indexes(Relation table)
 	return plain;
 }
 
+/* Does the statement leave the columns of all unique keys of a table alone? */
+static bool
+keeps_keys(Relation table)
+{
+	Bitmapset  *key = RelationGetIndexAttrBitmap(table, INDEX_ATTR_BITMAP_KEY);
+	bool		keeps = !bms_overlap(key, assigned);
+
+	bms_free(key);
+	return keeps;
+}
+
 /* May rows of a table be claimed? */
 static bool
 may_claim(Relation table, bool update)
@@ -158,7 +180,7 @@ may_claim(Relation table, bool update)
 		asked.deletes = !(merging && computes) &&
 			(triggers == NULL || (!triggers->trig_delete_before_row && !triggers->trig_update_before_row &&
 								  !triggers->trig_insert_before_row));
-		asked.updates = asked.deletes && !computes && has_plain_indexes(table);
+		asked.updates = asked.deletes && !computes && has_plain_indexes(table) && keeps_keys(table);
 		if (gpucol_decoding_active(table))
 			asked.deletes = asked.updates = false;
 	}
@@ -218,6 +240,7 @@ look_at_rows(uint64 row_number)
 	uint64		lacks;
 
 	memset(claimed.taken, 0, sizeof(claimed.taken));
+	memset(claimed.mine, 0, sizeof(claimed.mine));
 	claimed.from = claimed.end = 0;
 	InitDirtySnapshot(dirty);
 	take_having(GPUCOL_ID_TOMBSTONE, &dirty);
@@ -232,6 +255,7 @@ look_at_rows(uint64 row_number)
 	/* none has been packed elsewhere where their segment is the one that there is */
 	if (gpucol_view_lookup(dir, SnapshotSelf, row_number, &segment))
 	{
+		claimed.segment = segment;
 		claimed.from = segment.entry.first_row;
 		claimed.end = segment.entry.first_row + segment.entry.nrows;
 	}
@@ -255,6 +279,7 @@ begin(Relation table, uint64 row_number, CommandId cid)
 	claimed.first = row_number / ROWS * ROWS;
 	claimed.cid = cid;
 	claimed.n = 0;
+	claimed.pending = false;
 	gpucol_tid_set(&claimed.latch, row_number);
 	gpucol_rowlock_latch(&claimed.dir, &claimed.latch);
 	look_at_rows(row_number);
@@ -284,23 +309,29 @@ count_run(Relation table, uint64 row_number)
  * between them are locked.
  */
 static bool
-is_worthwhile(void)
+is_worthwhile(uint32 few)
 {
-	return run.begun == 0 ? run.before >= FEW_ROWS || run.rows >= FEW_ROWS : run.rows >= MANY_ROWS * run.begun;
+	return run.begun == 0 ? run.before >= few || run.rows >= few : run.rows >= MANY_ROWS * run.begun;
 }
 
-bool
-gpucol_burials_claim(Relation table, const ItemPointerData *tid, CommandId cid, bool update)
+/* gpucol_burials_claim, which is worth while once so few rows have come. */
+static bool
+claim(Relation table, const ItemPointerData *tid, CommandId cid, bool update, uint32 few)
 {
 	uint64		row_number = gpucol_tid_row(tid);
 
 	if (!steady || IsolationIsSerializable() || !may_claim(table, update))
 		return false;
+	if (claimed.active && claimed.pending && claimed.dir.table == table && claimed.rows[claimed.n] == row_number)
+	{
+		claimed.pending = false;
+		return true;
+	}
 	count_run(table, row_number);
 	if (!claimed.active || claimed.dir.table != table || claimed.cid != cid || row_number - claimed.first >= ROWS)
 	{
 		gpucol_burials_write();
-		if (!is_worthwhile())
+		if (!is_worthwhile(few))
 			return false;
 		run.begun++;
 		begin(table, row_number, cid);
@@ -312,11 +343,46 @@ gpucol_burials_claim(Relation table, const ItemPointerData *tid, CommandId cid, 
 	return true;
 }
 
+bool
+gpucol_burials_claim(Relation table, const ItemPointerData *tid, CommandId cid, bool update)
+{
+	return claim(table, tid, cid, update, FEW_ROWS);
+}
+
+/* One that is locked by itself is counted twice; and of the second in a row, lock records of others are made ahead. */
+bool
+gpucol_burials_claim_lock(Relation table, const ItemPointerData *tid, CommandId cid, LockTupleMode mode)
+{
+	if (!claim(table, tid, cid, true, FEW_ROWS - 1))
+		return false;
+	claimed.pending = true;
+	claimed.mode = mode;
+	return true;
+}
+
+GpucolBurialsRow
+gpucol_burials_look(Relation table, uint64 row_number, GpucolViewSegment *segment)
+{
+	uint64		i = row_number - claimed.first;
+
+	if (likely(!claimed.active) || RelationGetRelid(claimed.dir.table) != RelationGetRelid(table) || i >= ROWS ||
+		row_number < claimed.from || row_number >= claimed.end)
+		return GPUCOL_BURIALS_UNKNOWN;
+	*segment = claimed.segment;
+	if ((claimed.mine[i / 32] >> (i % 32)) & 1)
+		return GPUCOL_BURIALS_DELETED;
+	if (claimed.pending && claimed.rows[claimed.n] == row_number)
+		return GPUCOL_BURIALS_LIVE;
+	return is_taken(row_number) ? GPUCOL_BURIALS_UNKNOWN : GPUCOL_BURIALS_LIVE;
+}
+
 void
 gpucol_burials_add(const ItemPointerData *new_tid, uint16 flags)
 {
+	uint64		i = claimed.rows[claimed.n] - claimed.first;
 	GpucolTombstone *tombstone = &claimed.tombstones[claimed.n++];
 
+	claimed.mine[i / 32] |= UINT32_C(1) << (i % 32);
 	tombstone->new_tid = *new_tid;
 	tombstone->flags = flags;
 }
@@ -337,15 +403,40 @@ gpucol_burials_write(void)
 									 sizeof(GpucolTombstone), claimed.n, claimed.cid);
 		gpucol_fetch_note_buried(claimed.dir.table, claimed.rows[claimed.n - 1], claimed.cid);
 	}
+	if (claimed.pending)
+	{
+		ItemPointerData tid;
+
+		/* nobody has a lock of it, which was looked for under the latch */
+		gpucol_tid_set(&tid, claimed.rows[claimed.n]);
+		(void) gpucol_rowlock_take(&claimed.dir, &tid, claimed.mode);
+	}
 	gpucol_rowlock_unlatch(&claimed.dir, &claimed.latch);
 	gpucol_directory_close(&claimed.dir);
 	MemoryContextSwitchTo(old);
 }
 
 void
+gpucol_burials_write_before_wait(Snapshot snapshot)
+{
+	if (snapshot->snapshot_type == SNAPSHOT_DIRTY &&
+		(TransactionIdIsValid(snapshot->xmin) || TransactionIdIsValid(snapshot->xmax)))
+		gpucol_burials_write();
+}
+
+bool
+gpucol_burials_hold(bool hold)
+{
+	bool		before = claimed.held;
+
+	claimed.held = hold;
+	return before;
+}
+
+void
 gpucol_burials_write_for(Relation table)
 {
-	if (unlikely(claimed.active) && RelationGetRelid(claimed.dir.table) == RelationGetRelid(table))
+	if (unlikely(claimed.active) && !claimed.held && RelationGetRelid(claimed.dir.table) == RelationGetRelid(table))
 		gpucol_burials_write();
 }
 
@@ -369,22 +460,51 @@ is_allowed(const Plan *plan)
 	return plan != NULL && IsA(plan, ModifyTable) && plan->qual != NIL;
 }
 
-/* May a statement claim rows? */
-static bool
-is_steady(const PlannedStmt *stmt)
+/* The plan node by which a statement may claim rows, or NULL. */
+static const ModifyTable *
+find_allowed(const PlannedStmt *stmt)
 {
 	ListCell   *lc;
 
 	if (stmt->commandType == CMD_SELECT && !stmt->hasModifyingCTE)
-		return false;
+		return NULL;
 	if (is_allowed(stmt->planTree))
-		return true;
+		return (const ModifyTable *) stmt->planTree;
 	foreach(lc, stmt->subplans)
 	{
 		if (is_allowed(lfirst(lc)))
-			return true;
+			return lfirst(lc);
 	}
-	return false;
+	return NULL;
+}
+
+/* Add columns that a list has the numbers of to those that the statement updates. */
+static void
+note_columns(const List *attnums)
+{
+	ListCell   *lc;
+
+	foreach(lc, attnums)
+		assigned = bms_add_member(assigned, lfirst_int(lc) - FirstLowInvalidHeapAttributeNumber);
+}
+
+/* Note which columns a plan node updates. */
+static void
+note_assigned(const ModifyTable *node)
+{
+	ListCell   *lc;
+
+	assigned = NULL;
+	note_columns(node->onConflictCols);
+	foreach(lc, node->updateColnosLists)
+		note_columns(lfirst(lc));
+	foreach(lc, node->mergeActionLists)
+	{
+		ListCell   *action;
+
+		foreach(action, lfirst_node(List, lc))
+			note_columns(lfirst_node(MergeAction, action)->updateColnos);
+	}
 }
 
 bool
@@ -397,7 +517,9 @@ gpucol_burials_is_steady(void)
 static void
 run_query(QueryDesc *query, ScanDirection direction, uint64 count GPUCOL_COMPAT_RUN_ONCE)
 {
-	if (!steady && !is_steady(query->plannedstmt))
+	const ModifyTable *volatile node = find_allowed(query->plannedstmt);
+
+	if (!steady && node == NULL)
 	{
 		gpucol_compat_run_next(previous_run, query, direction, count GPUCOL_COMPAT_RUN_ONCE_ARG);
 		return;
@@ -405,7 +527,9 @@ run_query(QueryDesc *query, ScanDirection direction, uint64 count GPUCOL_COMPAT_
 	gpucol_burials_write();
 	PG_TRY();
 	{
-		steady = is_steady(query->plannedstmt);
+		steady = node != NULL;
+		if (steady)
+			note_assigned(node);
 		merging = query->operation == CMD_MERGE;
 		asked.relid = run.relid = InvalidOid;
 		run.rows = 0;
@@ -415,7 +539,7 @@ run_query(QueryDesc *query, ScanDirection direction, uint64 count GPUCOL_COMPAT_
 	PG_FINALLY();
 	{
 		/* after an error the latch goes with the transaction's locks; a statement around begins none again */
-		claimed.active = false;
+		claimed.active = claimed.held = false;
 		steady = false;
 	}
 	PG_END_TRY();

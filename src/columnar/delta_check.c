@@ -115,7 +115,7 @@ has_shape(HeapTupleHeader header)
 
 /* What is wrong with a tuple that lies within its page? */
 static const char *
-tuple_problem(Relation table, const HeapTupleData *tuple)
+tuple_problem(TupleDesc desc, const HeapTupleData *tuple)
 {
 	HeapTupleHeader header = tuple->t_data;
 	int			natts = HeapTupleHeaderGetNatts(header);
@@ -125,9 +125,9 @@ tuple_problem(Relation table, const HeapTupleData *tuple)
 		start += BITMAPLEN(natts);
 	if (header->t_hoff != MAXALIGN(start) || header->t_hoff > tuple->t_len)
 		return "has a header of another length";
-	if (natts > RelationGetDescr(table)->natts)
+	if (natts > desc->natts)
 		return has_shape(header) ? "has more columns than its table" : NULL;
-	return values_fit(RelationGetDescr(table), tuple) || !has_shape(header) ? NULL : long_values;
+	return values_fit(desc, tuple) || !has_shape(header) ? NULL : long_values;
 }
 
 /* What is wrong with a line pointer? */
@@ -147,7 +147,7 @@ line_problem(Page page, OffsetNumber offset)
 }
 
 const char *
-gpucol_delta_item_problem(Relation table, Page page, OffsetNumber offset)
+gpucol_delta_item_problem(TupleDesc desc, Page page, OffsetNumber offset)
 {
 	const char *problem = line_problem(page, offset);
 	ItemId		item = PageGetItemId(page, offset);
@@ -157,7 +157,7 @@ gpucol_delta_item_problem(Relation table, Page page, OffsetNumber offset)
 		return problem;
 	tuple.t_data = (HeapTupleHeader) PageGetItem(page, item);
 	tuple.t_len = ItemIdGetLength(item);
-	return tuple_problem(table, &tuple);
+	return tuple_problem(desc, &tuple);
 }
 
 pg_noreturn static void
@@ -172,7 +172,7 @@ raise_corrupt(Relation table, BlockNumber block, OffsetNumber offset, const char
 void
 gpucol_delta_check_tuple(Relation table, HeapTuple tuple)
 {
-	const char *problem = tuple_problem(table, tuple);
+	const char *problem = tuple_problem(RelationGetDescr(table), tuple);
 
 	if (unlikely(problem != NULL))
 		raise_corrupt(table, ItemPointerGetBlockNumber(&tuple->t_self),
@@ -184,10 +184,11 @@ gpucol_delta_check_tuple(Relation table, HeapTuple tuple)
  * ------------------------------------------------------------------------
  */
 
-/* Look at a pinned page, unless that has been done. */
+/* Look at a pinned page, unless that has been done; at values, too, if there is a descriptor of its rows. */
 static void
-check_page(Relation table, Buffer buffer, bool values)
+check_page(Relation table, TupleDesc desc, Buffer buffer)
 {
+	bool		values = desc != NULL;
 	BlockNumber block = BufferGetBlockNumber(buffer);
 	Oid			space = gpucol_compat_relation_space(table);
 	Oid			file = gpucol_compat_relation_file(table);
@@ -202,7 +203,7 @@ check_page(Relation table, Buffer buffer, bool values)
 	last = PageIsNew(page) ? 0 : PageGetMaxOffsetNumber(page);
 	for (OffsetNumber i = FirstOffsetNumber; i <= last; i++)
 	{
-		const char *problem = values ? gpucol_delta_item_problem(table, page, i) : line_problem(page, i);
+		const char *problem = values ? gpucol_delta_item_problem(desc, page, i) : line_problem(page, i);
 
 		if (unlikely(problem != NULL))
 			raise_corrupt(table, block, i, problem);
@@ -214,17 +215,18 @@ check_page(Relation table, Buffer buffer, bool values)
 void
 gpucol_delta_check_lines(Relation table, Buffer buffer)
 {
-	check_page(table, buffer, false);
+	check_page(table, NULL, buffer);
 }
 
 void
-gpucol_delta_check_blocks(Relation table, BlockNumber start, BlockNumber nblocks, BufferAccessStrategy strategy)
+gpucol_delta_check_blocks(Relation table, TupleDesc desc, BlockNumber start, BlockNumber nblocks,
+						  BufferAccessStrategy strategy)
 {
 	for (BlockNumber i = 0; i < nblocks; i++)
 	{
 		Buffer		buffer = ReadBufferExtended(table, MAIN_FORKNUM, start + i, RBM_NORMAL, strategy);
 
-		check_page(table, buffer, true);
+		check_page(table, desc, buffer);
 		ReleaseBuffer(buffer);
 	}
 }
@@ -239,7 +241,7 @@ gpucol_delta_check_table(Relation table, bool all, BufferAccessStrategy strategy
 	{
 		CHECK_FOR_INTERRUPTS();
 		if (all || (visibilitymap_get_status(table, block, &map) & VISIBILITYMAP_ALL_FROZEN) == 0)
-			gpucol_delta_check_blocks(table, block, 1, strategy);
+			gpucol_delta_check_blocks(table, RelationGetDescr(table), block, 1, strategy);
 	}
 	if (BufferIsValid(map))
 		ReleaseBuffer(map);

@@ -206,7 +206,8 @@ load_page(GpucolDeltaReader *reader)
 		read_page(reader);
 	else
 	{
-		gpucol_delta_check_blocks(reader->heap->rs_rd, reader->block, 1, ((HeapScanDesc) reader->heap)->rs_strategy);
+		gpucol_delta_check_blocks(reader->heap->rs_rd, RelationGetDescr(reader->heap->rs_rd), reader->block, 1,
+								  ((HeapScanDesc) reader->heap)->rs_strategy);
 		gpucol_compat_heap_getpage(reader->heap, reader->block);
 	}
 	reader->loaded = true;

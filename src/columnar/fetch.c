@@ -30,6 +30,7 @@
 
 #include "columnar/burials.h"
 #include "columnar/delta_check.h"
+#include "columnar/delta_fetch.h"
 #include "columnar/fetch.h"
 #include "columnar/forward.h"
 #include "columnar/index_dead.h"
@@ -364,6 +365,15 @@ lookup_row(Relation table, uint64 row_number, Snapshot snapshot,
 			gpucol_fetch_clear_dirty(snapshot);
 		return false;
 	}
+	if (snapshot->snapshot_type == SNAPSHOT_DIRTY || snapshot->snapshot_type == SNAPSHOT_ANY)
+	{
+		GpucolBurialsRow known = gpucol_burials_look(table, row_number, segment);
+
+		if (known != GPUCOL_BURIALS_UNKNOWN && snapshot->snapshot_type == SNAPSHOT_DIRTY)
+			gpucol_fetch_clear_dirty(snapshot);
+		if (known != GPUCOL_BURIALS_UNKNOWN)
+			return known == GPUCOL_BURIALS_LIVE || snapshot->snapshot_type == SNAPSHOT_ANY;
+	}
 	flush_for(table, snapshot);
 	if (!gpucol_directory_open(&dir, table, AccessShareLock))
 		return false;
@@ -556,6 +566,19 @@ gpucol_fetch_any(GpucolDirectory *dir, uint64 row_number, bool locked,
 	return true;
 }
 
+void
+gpucol_fetch_claimed(Relation table, uint64 row_number, TupleTableSlot *slot)
+{
+	GpucolViewSegment segment;
+	GpucolBurialsRow known PG_USED_FOR_ASSERTS_ONLY = gpucol_burials_look(table, row_number, &segment);
+
+	Assert(known == GPUCOL_BURIALS_LIVE);
+	gpucol_slot_empty(slot);
+	if (gpucol_slot_is_ours(slot))
+		gpucol_slot_plan(slot, NULL);
+	store_lasting(table, &segment, row_number, slot);
+}
+
 bool
 gpucol_fetch_row_version(Relation rel, ItemPointer tid, Snapshot snapshot,
 						 TupleTableSlot *slot)
@@ -566,7 +589,7 @@ gpucol_fetch_row_version(Relation rel, ItemPointer tid, Snapshot snapshot,
 	if (gpucol_tid_is_virtual(tid))
 		return gpucol_fetch_row(rel, gpucol_tid_row(tid), snapshot, slot);
 	if (ItemPointerGetBlockNumberNoCheck(tid) < RelationGetNumberOfBlocks(rel))
-		gpucol_delta_check_blocks(rel, ItemPointerGetBlockNumberNoCheck(tid), 1, NULL);
+		gpucol_delta_check_blocks(rel, RelationGetDescr(rel), ItemPointerGetBlockNumberNoCheck(tid), 1, NULL);
 	lent = gpucol_slot_lend(slot);
 	found = GetHeapamTableAmRoutine()->tuple_fetch_row_version(rel, tid, snapshot, slot);
 	gpucol_slot_take_back(slot, lent);
@@ -830,40 +853,15 @@ fetch_segment_row(GpucolIndexFetch *fetch, uint64 row_number, Snapshot snapshot,
 	return found;
 }
 
-/* Pin the page of a delta row as heap does, and look at it before it is pruned. */
-static void
-enter_delta_page(IndexFetchHeapData *heap, BlockNumber block)
-{
-	Relation	rel = heap->xs_base.rel;
-	Buffer		before = heap->xs_cbuf;
-
-	heap->xs_cbuf = ReleaseAndReadBuffer(before, rel, block);
-	if (heap->xs_cbuf == before)
-		return;
-	gpucol_delta_check_lines(rel, heap->xs_cbuf);
-	heap_page_prune_opt(rel, heap->xs_cbuf);
-}
-
-/* Fetch a delta row for an index scan. */
+/* Is a row dead to everybody?  None is that this statement has claimed. */
 static bool
-fetch_delta_row(GpucolIndexFetch *fetch, ItemPointer tid, Snapshot snapshot, TupleTableSlot *slot, bool *call_again,
-				bool *all_dead)
+is_dead(Relation rel, uint64 row_number)
 {
-	IndexFetchTableData *data = &fetch->heap.xs_base;
-	bool		lent;
-	bool		found;
+	bool		held = gpucol_burials_hold(true);
+	bool		dead = gpucol_index_dead_row(rel, row_number);
 
-	if (!*call_again)
-		enter_delta_page(&fetch->heap, ItemPointerGetBlockNumber(tid));
-	gpucol_serial_enter_delta(data->rel, tid, snapshot);
-	lent = gpucol_slot_lend(slot);
-	found = GetHeapamTableAmRoutine()->index_fetch_tuple(data, tid, snapshot, slot, call_again, all_dead);
-	gpucol_slot_take_back(slot, lent);
-	if (!found)
-		return false;
-	gpucol_delta_check_tuple(data->rel, gpucol_slot_tuple(slot));
-	gpucol_serial_read_delta(data->rel, slot, snapshot);
-	return true;
+	(void) gpucol_burials_hold(held);
+	return dead;
 }
 
 bool
@@ -872,19 +870,23 @@ gpucol_index_fetch_tuple(IndexFetchTableData *data, ItemPointer tid,
 						 bool *call_again, bool *all_dead)
 {
 	GpucolIndexFetch *fetch = (GpucolIndexFetch *) data;
+	GpucolViewSegment segment;
 	bool		found;
 
 	gpucol_serial_note_run(fetch->run++);
 	if (!gpucol_tid_is_virtual(tid))
-		return fetch_delta_row(fetch, tid, snapshot, slot, call_again, all_dead);
+		return gpucol_delta_fetch(data, tid, snapshot, slot, call_again, all_dead);
 	*call_again = false;
 	if (all_dead != NULL)
 		*all_dead = false;
 	if (gpucol_scan_is_delta_only())
 		return false;
 	found = fetch_segment_row(fetch, gpucol_tid_row(tid), snapshot, slot);
+	if (found)
+		gpucol_burials_write_before_wait(snapshot);
 	/* what this transaction has buried nobody else sees so */
-	if (!found && all_dead != NULL && !is_buried(data->rel, gpucol_tid_row(tid), snapshot))
-		*all_dead = gpucol_index_dead_row(data->rel, gpucol_tid_row(tid));
+	if (!found && all_dead != NULL && !is_buried(data->rel, gpucol_tid_row(tid), snapshot) &&
+		gpucol_burials_look(data->rel, gpucol_tid_row(tid), &segment) == GPUCOL_BURIALS_UNKNOWN)
+		*all_dead = is_dead(data->rel, gpucol_tid_row(tid));
 	return found;
 }

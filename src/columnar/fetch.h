@@ -39,6 +39,9 @@ extern bool gpucol_fetch_row(Relation table, uint64 row_number, Snapshot snapsho
 extern bool gpucol_fetch_any(GpucolDirectory *dir, uint64 row_number, bool locked,
 							 TupleTableSlot *slot);
 
+/* Put a row that this statement has claimed to lock it (burials.h) into a slot. */
+extern void gpucol_fetch_claimed(Relation table, uint64 row_number, TupleTableSlot *slot);
+
 /*
  * Is this the row that an MVCC snapshot saw last, under the horizon of the active
  * one?  Then its deletion, if there is one, has not been folded into a bitmap.

@@ -849,6 +849,13 @@ gpucol_modify_lock(Relation rel, ItemPointer tid, Snapshot snapshot,
 	bool		traversed = false;
 	TM_Result	result;
 
+	if (gpucol_tid_is_virtual(tid) && wait_policy == LockWaitBlock && mode <= LockTupleNoKeyExclusive &&
+		gpucol_burials_claim_lock(rel, tid, cid, mode))
+	{
+		gpucol_fetch_claimed(rel, gpucol_tid_row(tid), slot);
+		tmfd->traversed = false;
+		return TM_Ok;
+	}
 	gpucol_burials_write();
 	restore_tid(slot);
 	for (;;)

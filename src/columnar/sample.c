@@ -101,7 +101,8 @@ gpucol_analyze_next_block(TableScanDesc sscan, GPUCOL_COMPAT_ANALYZE_BLOCK)
 	scan->sample_virtual = number >= 0;
 	if (!scan->sample_virtual)
 	{
-		gpucol_delta_check_blocks(sscan->rs_rd, block, 1, ((HeapScanDesc) scan->delta)->rs_strategy);
+		gpucol_delta_check_blocks(sscan->rs_rd, RelationGetDescr(sscan->rs_rd), block, 1,
+								  ((HeapScanDesc) scan->delta)->rs_strategy);
 		return GPUCOL_COMPAT_ANALYZE_HEAP(scan->delta, block);
 	}
 	GPUCOL_COMPAT_ANALYZE_SKIP(scan->delta);
@@ -255,7 +256,7 @@ gpucol_sample_next_block(TableScanDesc sscan, struct SampleScanState *state)
 		enter_virtual_block(scan, block - heap->rs_nblocks);
 	else if (gpucol_block_find(scan->view, block, -1, &ordinal) < 0)
 	{
-		gpucol_delta_check_blocks(sscan->rs_rd, block, 1, heap->rs_strategy);
+		gpucol_delta_check_blocks(sscan->rs_rd, RelationGetDescr(sscan->rs_rd), block, 1, heap->rs_strategy);
 		gpucol_compat_heap_getpage(scan->delta, block);
 		heap->rs_inited = true;
 		scan->sample_virtual = false;

@@ -406,17 +406,18 @@ enter_segment(GpucolScan *scan, ScanDirection direction)
 
 /* Look at blocks before heap's code scans them. */
 static void
-check_blocks(const GpucolScan *scan, BlockNumber start, BlockNumber nblocks)
+check_blocks(const GpucolScan *scan, TupleDesc desc, BlockNumber start, BlockNumber nblocks)
 {
 	const HeapScanDescData *heap = (HeapScanDesc) scan->delta;
 
 	if (start < heap->rs_nblocks)
-		gpucol_delta_check_blocks(scan->base.rs_rd, start, Min(nblocks, heap->rs_nblocks - start), heap->rs_strategy);
+		gpucol_delta_check_blocks(scan->base.rs_rd, desc, start, Min(nblocks, heap->rs_nblocks - start),
+								  heap->rs_strategy);
 }
 
 /* Begin a range of delta blocks. */
 static void
-enter_range(GpucolScan *scan)
+enter_range(GpucolScan *scan, TupleDesc desc)
 {
 	const HeapScanDescData *heap = (HeapScanDesc) scan->delta;
 	const GpucolBlockRange *range;
@@ -426,11 +427,11 @@ enter_range(GpucolScan *scan)
 	scan->entered = -1;
 	if (scan->tid_range)
 	{
-		check_blocks(scan, heap->rs_startblock, heap->rs_numblocks);
+		check_blocks(scan, desc, heap->rs_startblock, heap->rs_numblocks);
 		return;
 	}
 	range = &scan->ranges[scan->unit - scan->view->nsegments];
-	check_blocks(scan, range->start, range->nblocks);
+	check_blocks(scan, desc, range->start, range->nblocks);
 	gpucol_compat_heap_restart(scan->delta);
 	heap_setscanlimits(scan->delta, range->start, range->nblocks);
 }
@@ -557,7 +558,7 @@ gpucol_scan_getnextslot(TableScanDesc sscan, ScanDirection direction,
 		if (scan->unit < scan->view->nsegments)
 			enter_segment(scan, direction);
 		else
-			enter_range(scan);
+			enter_range(scan, slot->tts_tupleDescriptor);
 		scan->in_unit = true;
 		scan->direction = direction;
 	}

@@ -515,7 +515,7 @@ check_items(DirectoryVerify *v, Page page)
 
 	for (OffsetNumber i = FirstOffsetNumber; i <= last; i++)
 	{
-		const char *problem = gpucol_delta_item_problem(v->verify->table, page, i);
+		const char *problem = gpucol_delta_item_problem(RelationGetDescr(v->verify->table), page, i);
 
 		if (problem != NULL)
 			gpucol_verify_report(v->verify, 0, "tuple %u of block %u, outside the segments, %s", i, v->block, problem);

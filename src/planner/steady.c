@@ -49,10 +49,20 @@ is_unsteady_table(const RangeTblEntry *rte)
 {
 	return rte->tablesample != NULL ||
 		(rte->rtekind == RTE_RELATION && rte->relkind != RELKIND_RELATION &&
-		 rte->relkind != RELKIND_PARTITIONED_TABLE && rte->relkind != RELKIND_MATVIEW && rte->relkind != RELKIND_VIEW);
+		 rte->relkind != RELKIND_PARTITIONED_TABLE && rte->relkind != RELKIND_MATVIEW && rte->relkind != RELKIND_VIEW &&
+		 rte->relkind != RELKIND_COMPOSITE_TYPE /* excluded rows */ );
 }
 
 static bool is_unsteady(Node *node, void *context);
+
+/* Does an INSERT update each row that it finds in its place?  Else it locks the row, and then may leave it alone. */
+static bool
+updates_what_it_finds(const Query *query)
+{
+	const OnConflictExpr *conflict = query->onConflict;
+
+	return conflict != NULL && conflict->action == ONCONFLICT_UPDATE && conflict->onConflictWhere == NULL;
+}
 
 /* The same of a query; `context` counts those that change rows. */
 static bool
@@ -64,8 +74,8 @@ is_unsteady_query(Query *query, int *changes)
 		(*changes)++;
 	if (query->resultRelation != 0 && has_subclass(rt_fetch(query->resultRelation, query->rtable)->relid))
 		return true;
-	if (query->commandType == CMD_INSERT || query->commandType == CMD_UTILITY || query->rowMarks != NIL ||
-		query->setOperations != NULL || query->hasRecursive)
+	if ((query->commandType == CMD_INSERT && !updates_what_it_finds(query)) || query->commandType == CMD_UTILITY ||
+		query->rowMarks != NIL || query->setOperations != NULL || query->hasRecursive)
 		return true;
 	foreach(lc, query->rtable)
 	{
@@ -100,7 +110,8 @@ gpucol_steady_is(Query *query)
 {
 	int			changes = 0;
 
-	if (query->commandType == CMD_SELECT ? !query->hasModifyingCTE : query->commandType == CMD_INSERT)
+	if (query->commandType == CMD_SELECT ? !query->hasModifyingCTE :
+		query->commandType == CMD_INSERT && !updates_what_it_finds(query))
 		return false;
 	return !is_unsteady((Node *) query, &changes) && changes == 1;
 }

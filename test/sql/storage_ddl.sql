@@ -153,3 +153,11 @@ SELECT gpucol.merge('shaped');
 VACUUM FULL shaped;
 SELECT * FROM shaped ORDER BY id;
 DROP TABLE shaped;
+
+-- rows that are read anew with other types have the old ones
+CREATE TABLE retyped (a int, b text, c int, d text) USING gpucol;
+INSERT INTO retyped SELECT i, 'b' || i, i, repeat('d', i) FROM generate_series(1, 30) i;
+ALTER TABLE retyped ALTER a TYPE numeric, ALTER b TYPE char(40), ALTER c TYPE int8;
+ALTER TABLE retyped ALTER a TYPE int USING a::int, ADD e timestamptz DEFAULT clock_timestamp(), DROP b;
+SELECT count(*), sum(a), sum(c), max(d), count(e) FROM retyped;
+DROP TABLE retyped;
