@@ -789,7 +789,7 @@ gpucol_fetch_count_probes(Relation rel)
 
 	if (gpucol_directory_open(&dir, rel, AccessShareLock))
 	{
-		n = (int) Max(n, Min(RelationGetNumberOfBlocks(dir.toast), MOST_PROBES));
+		n = Max(n, (int) Min(RelationGetNumberOfBlocks(dir.toast), MOST_PROBES));
 		gpucol_directory_close(&dir);
 	}
 	return n;
