@@ -14,7 +14,8 @@
  *
  * It is done where all that the rows are made of is one gpucol table that is joined with them by inner joins, or
  * stands on the kept side of outer ones.  What is computed is computed for the same rows: not for rows that another
- * table has no partner for, so with other tables it must be harmless; and all of it must be read.
+ * table has no partner for, so with other tables it must be harmless, and with conditions on it, too, which may be
+ * tested before others; and all of it must be read.
  *
  *-------------------------------------------------------------------------
  */
@@ -53,6 +54,8 @@ typedef struct Unfolding
 	RangeTblEntry *made;		/* the rows, */
 	List	   *rows;			/* as List of Expr each */
 	List	   *columns;		/* Vars of both that are read: columns of the union */
+	Bitmapset  *risky;			/* columns of the rows whose values could fail */
+	bool		top;			/* no query is around */
 	int			depth;			/* of queries below the query */
 	bool		failed;
 } Unfolding;
@@ -369,11 +372,61 @@ collect(Node *node, Unfolding *u)
 	return found;
 }
 
-/* Is what the rows are made of read, or nothing that could fail; and may it be computed for rows without a partner? */
+/* Does an expression, outside of aggregates, read a column of the rows whose values could fail? */
 static bool
-may_compute(const Unfolding *u, const FromExpr *from)
+asks(Node *node, Unfolding *u)
 {
-	bool		alone = list_length(from->fromlist) == 1 && IsA(linitial(from->fromlist), RangeTblRef);
+	bool		found;
+
+	if (node == NULL || (IsA(node, Aggref) && u->depth == 0))
+		return false;
+	if (is_of_both(u, node))
+		return (Index) ((Var *) node)->varno == u->values && bms_is_member(((Var *) node)->varattno, u->risky);
+	if (!IsA(node, Query))
+		return expression_tree_walker(node, asks, u);
+	u->depth++;
+	found = query_tree_walker((Query *) node, asks, u, 0);
+	u->depth--;
+	return found;
+}
+
+/* Is there a condition on other things than the rows, which may keep some from being made? */
+static bool
+keeps_off(Node *node, const Unfolding *u)
+{
+	ListCell   *lc;
+
+	if (node == NULL)
+		return false;
+	if (IsA(node, BoolExpr))
+		return keeps_off((Node *) ((BoolExpr *) node)->args, u);
+	if (!IsA(node, List))
+		return !bms_is_member(u->values, pull_varnos(NULL, node));
+	foreach(lc, (List *) node)
+	{
+		if (keeps_off(lfirst(lc), u))
+			return true;
+	}
+	return false;
+}
+
+/*
+ * May what could fail be computed?  Not for rows without a partner, and not where conditions on it might be tested
+ * before others: those here, or of a query around, whose conditions come to be this one's.
+ */
+static bool
+may_fail(Unfolding *u, const FromExpr *from)
+{
+	if (list_length(from->fromlist) != 1 || !IsA(linitial(from->fromlist), RangeTblRef) ||
+		asks(u->query->havingQual, u) || (asks(from->quals, u) && keeps_off(from->quals, u)))
+		return false;
+	return u->top || !asks((Node *) u->query->targetList, u);
+}
+
+/* May what the rows are made of be computed: is it read, or nothing that could fail? */
+static bool
+may_compute(Unfolding *u, const FromExpr *from)
+{
 	ListCell   *lr;
 
 	foreach(lr, u->rows)
@@ -383,16 +436,20 @@ may_compute(const Unfolding *u, const FromExpr *from)
 		foreach(lc, lfirst_node(List, lr))
 		{
 			Node	   *value = lfirst(lc);
-			Var		   *column = makeVar(u->values, foreach_current_index(lc) + 1, exprType(value), -1, InvalidOid, 0);
+			int			number = foreach_current_index(lc) + 1;
+			Var		   *column = makeVar(u->values, number, exprType(value), -1, InvalidOid, 0);
 
+			while (IsA(value, CollateExpr))
+				value = (Node *) ((CollateExpr *) value)->arg;
 			if (IsA(value, Var) || IsA(value, Const))
 				continue;
-			if (place_of(u, column) == 0 ||
-				(!alone && gpucol_harmless_expr(u->query, (Expr *) value) != NULL))
+			if (place_of(u, column) == 0)
 				return false;
+			if (gpucol_harmless_expr(u->query, (Expr *) value) != NULL)
+				u->risky = bms_add_member(u->risky, number);
 		}
 	}
-	return true;
+	return bms_is_empty(u->risky) || may_fail(u, from);
 }
 
 /* References to both become such to the union. */
@@ -514,10 +571,11 @@ is_unfoldable(Unfolding *u)
 
 /* Unfold them, if that can be. */
 static void
-try_unfold(Query *query, Index rti)
+try_unfold(Query *query, Index rti, bool top)
 {
 	ListCell   *place = list_nth_cell(query->rtable, rti - 1);
-	Unfolding	u = {.query = query,.values = rti,.made = lfirst(place),.rows = rows_of(lfirst(place))};
+	Unfolding	u = {.query = query,.values = rti,.made = lfirst(place),.rows = rows_of(lfirst(place)),
+	.top = top};
 	Node	   *from = copyObject((Node *) query->jointree);
 
 	if (!is_unfoldable(&u) || !leave(&from, &u))
@@ -533,39 +591,46 @@ try_unfold(Query *query, Index rti)
 	unfold(&u);
 }
 
-/* Do so in a query and those in it, or (not *unfolds) see whether there is something to look at. */
+/* Queries that are walked through. */
+typedef struct Walk
+{
+	const Query *top;
+	bool		unfolds;		/* or see whether there is something to look at */
+} Walk;
+
+/* Do so in a query and those in it, or look. */
 static bool
-walk(Node *node, bool *unfolds)
+walk(Node *node, Walk *w)
 {
 	Query	   *query = (Query *) node;
 
 	if (node == NULL)
 		return false;
 	if (!IsA(node, Query))
-		return expression_tree_walker(node, walk, unfolds);
+		return expression_tree_walker(node, walk, w);
 	check_stack_depth();
 	for (Index rti = 1; rti <= (Index) list_length(query->rtable); rti++)
 	{
 		if (list_length(rows_of(rt_fetch(rti, query->rtable))) < 2 || query->commandType != CMD_SELECT ||
 			query->rowMarks != NIL)
 			continue;
-		if (!*unfolds)
+		if (!w->unfolds)
 			return true;
-		try_unfold(query, rti);
+		try_unfold(query, rti, query == w->top);
 	}
-	return query_tree_walker(query, walk, unfolds, 0);
+	return query_tree_walker(query, walk, w, 0);
 }
 
 Query *
 gpucol_values_union(Query *parse)
 {
-	bool		unfolds = false;
+	Walk		w = {.unfolds = false};
 	Query	   *copy;
 
-	if (gpucol_planner_disabled() != NULL || !gpucol_enable_agg || !walk((Node *) parse, &unfolds))
+	if (gpucol_planner_disabled() != NULL || !gpucol_enable_agg || !walk((Node *) parse, &w))
 		return parse;
 	copy = copyObject(parse);
-	unfolds = true;
-	walk((Node *) copy, &unfolds);
+	w = (Walk) {.top = copy,.unfolds = true};
+	walk((Node *) copy, &w);
 	return copy;
 }

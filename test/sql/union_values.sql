@@ -65,6 +65,10 @@ INSERT INTO uv_query VALUES
 	(26, 'SELECT name, sum(v) FROM us LEFT JOIN uv ON us.k = uv.k, LATERAL (VALUES (''a'', uv.a), (''b'', b)) u(name, v) WHERE id < 900 GROUP BY 1'),
 	(27, 'SELECT name, sum(v) FROM uv x CROSS JOIN LATERAL (SELECT ''a'' AS name, x.b AS v UNION SELECT ''n'', x.id) u WHERE x.id < 500 GROUP BY 1'),
 	(28, 'SELECT id, (SELECT max(v) FROM (VALUES (a), (b)) z(v)) FROM uv WHERE id % 10 = 0'),
+	-- conditions on what may fail, here or in a query around, which could be tested before others
+	(33, 'SELECT name, sum(v) FROM uv, LATERAL (VALUES (''a'', 100 / (id - 9001)), (''b'', b)) u(name, v) WHERE v > 1 AND length(repeat(''x'', 9001 - id)) > 0 GROUP BY 1'),
+	(34, 'SELECT name, sum(v) FROM (SELECT id, name, v FROM uv, LATERAL (VALUES (''a'', 100 / (id - 9001)), (''b'', b)) u(name, v)) q WHERE v > 1 AND length(repeat(''x'', 9001 - id)) > 0 GROUP BY 1'),
+	(35, 'SELECT name, v FROM uv, LATERAL (VALUES (''a'', 100 / (id - 9001)), (''b'', b)) u(name, v) WHERE length(repeat(''x'', 9001 - id)) > 0 GROUP BY 1, 2 HAVING v > 1'),
 	-- errors are PostgreSQL's
 	(30, 'SELECT name, sum(v) FROM uv, LATERAL (VALUES (''a'', a + 1), (''b'', b)) u(name, v) GROUP BY 1'),
 	(31, 'SELECT name, sum(v) FROM uv, LATERAL (VALUES (''a'', a + 1), (''b'', b)) u(name, v) WHERE id < 9000 GROUP BY 1'),
