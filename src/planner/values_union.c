@@ -28,6 +28,7 @@
 #include "nodes/nodeFuncs.h"
 #include "optimizer/clauses.h"
 #include "optimizer/optimizer.h"
+#include "parser/parse_coerce.h"
 #include "parser/parsetree.h"
 #include "rewrite/rewriteManip.h"
 #include "utils/fmgroids.h"
@@ -151,6 +152,20 @@ row_of(const Query *query, const List *row, int up)
 	return values;
 }
 
+/* The values of a branch as the columns of the set operation, of which they need not have the types. */
+static List *
+as_columns(List *row, const SetOperationStmt *node)
+{
+	List	   *values = NIL;
+	ListCell   *lc;
+
+	foreach(lc, row)
+		values = lappend(values, coerce_to_common_type(NULL, lfirst(lc),
+													   list_nth_oid(node->colTypes, foreach_current_index(lc)),
+													   "UNION"));
+	return values;
+}
+
 /* The rows of SELECT ... UNION ALL SELECT ..., all without FROM. */
 static List *
 selected_rows(const Query *query)
@@ -165,7 +180,7 @@ selected_rows(const Query *query)
 
 		if (row == NIL)
 			return NIL;
-		rows = lappend(rows, row);
+		rows = lappend(rows, as_columns(row, castNode(SetOperationStmt, query->setOperations)));
 	}
 	return rows;
 }

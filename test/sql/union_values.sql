@@ -55,6 +55,7 @@ INSERT INTO uv_query VALUES
 	(17, 'SELECT lo, count(*) FROM uv, LATERAL (VALUES (d, d + 3), (d - 3, d)) u(lo, hi) WHERE hi > ''2024-02-01'' GROUP BY 1'),
 	(18, 'SELECT name, count(*), sum(v) FROM uv CROSS JOIN LATERAL (SELECT ''a'' AS name, a::numeric AS v UNION ALL SELECT ''n'', n UNION ALL SELECT ''c'', a - b WHERE true) u GROUP BY 1'),
 	(19, 'SELECT k, name, sum(v) FROM uv x CROSS JOIN LATERAL (SELECT ''a'' AS name, x.b AS v UNION ALL SELECT ''n'', x.id UNION ALL SELECT NULL, NULL) u WHERE x.id > 5 GROUP BY 1, 2'),
+	(36, 'SELECT name, sum(v), max(v) FROM uv x CROSS JOIN LATERAL (SELECT ''a'' AS name, (x.b - 7)::smallint AS v UNION ALL SELECT ''n'', x.id UNION ALL SELECT ''c'', 5::bigint) u GROUP BY 1'),
 	-- left to PostgreSQL: two tables, subqueries, whole rows, what is not read and may fail, what may fail beside a join
 	(20, 'SELECT name, sum(v) FROM uv JOIN us USING (k), LATERAL (VALUES (''a'', a), (''w'', w)) u(name, v) WHERE id < 900 GROUP BY 1'),
 	(21, 'SELECT name, sum(v) FROM uv, LATERAL (VALUES (''a'', a), (''w'', (SELECT max(w) FROM us))) u(name, v) WHERE id < 900 GROUP BY 1'),
