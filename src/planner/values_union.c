@@ -432,10 +432,13 @@ keeps_off(Node *node, const Unfolding *u)
 static bool
 may_fail(Unfolding *u, const FromExpr *from)
 {
+	Query	   *query = u->query;
+
 	if (list_length(from->fromlist) != 1 || !IsA(linitial(from->fromlist), RangeTblRef) ||
-		asks(u->query->havingQual, u) || (asks(from->quals, u) && keeps_off(from->quals, u)))
+		asks(gpucol_compat_write_groups(query, query->havingQual), u) ||
+		(asks(from->quals, u) && keeps_off(from->quals, u)))
 		return false;
-	return u->top || !asks((Node *) u->query->targetList, u);
+	return u->top || !asks(gpucol_compat_write_groups(query, query->targetList), u);
 }
 
 /* May what the rows are made of be computed: is it read, or nothing that could fail? */
