@@ -571,11 +571,13 @@ typedef struct GpucolCompatIntoReceiver
 #define gpucol_compat_set_nulled(var, join) \
 	((var)->varnullingrels = bms_make_singleton(join))
 #define gpucol_compat_is_nulled(var)	(!bms_is_empty((var)->varnullingrels))
+#define gpucol_compat_set_not_nulled(var)	((var)->varnullingrels = NULL)
 #define gpucol_compat_unnull(query, join) \
 	(*(query) = *(Query *) remove_nulling_relids((Node *) (query), bms_make_singleton(join), NULL))
 #else
 #define gpucol_compat_set_nulled(var, join)	((void) (var), (void) (join))
 #define gpucol_compat_is_nulled(var)	((void) (var), false)
+#define gpucol_compat_set_not_nulled(var)	((void) (var))
 #define gpucol_compat_unnull(query, join)	((void) (query), (void) (join))
 #endif
 

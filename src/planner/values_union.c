@@ -375,6 +375,7 @@ collect(Node *node, Unfolding *u)
 
 		u->failed |= var->varattno <= 0;
 		var->varlevelsup = 0;
+		gpucol_compat_set_not_nulled(var);
 		if (place_of(u, var) == 0)
 			u->columns = lappend(u->columns, var);
 		return false;
