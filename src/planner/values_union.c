@@ -615,7 +615,31 @@ typedef struct Walk
 {
 	const Query *top;
 	bool		unfolds;		/* or see whether there is something to look at */
+	bool		rechecks;		/* rows may be joined again when they turn out to be changed */
 } Walk;
+
+/* Does a query lock or change rows of tables that it may join with others? */
+static bool
+rechecks(Node *node, void *context)
+{
+	const Query *query = (const Query *) node;
+
+	if (node == NULL)
+		return false;
+	if (!IsA(node, Query))
+		return expression_tree_walker(node, rechecks, context);
+	return (query->commandType != CMD_SELECT && query->commandType != CMD_INSERT) || query->rowMarks != NIL ||
+		query_tree_walker(unconstify(Query *, query), rechecks, context, 0);
+}
+
+/* May a query's tables become tables of the query around? */
+static bool
+is_merged(const Query *query)
+{
+	return !query->hasAggs && !query->hasWindowFuncs && query->groupClause == NIL && query->groupingSets == NIL &&
+		query->havingQual == NULL && query->distinctClause == NIL && query->sortClause == NIL &&
+		query->limitCount == NULL && query->limitOffset == NULL;
+}
 
 /* Do so in a query and those in it, or look. */
 static bool
@@ -635,6 +659,9 @@ walk(Node *node, Walk *w)
 			continue;
 		if (!w->unfolds)
 			return true;
+		/* of a row that is joined again PostgreSQL keeps what it was joined with, but not of a UNION ALL */
+		if (w->rechecks && is_merged(query))
+			continue;
 		try_unfold(query, rti, query == w->top);
 	}
 	return query_tree_walker(query, walk, w, 0);
@@ -649,7 +676,7 @@ gpucol_values_union(Query *parse)
 	if (gpucol_planner_disabled() != NULL || !gpucol_enable_agg || !walk((Node *) parse, &w))
 		return parse;
 	copy = copyObject(parse);
-	w = (Walk) {.top = copy,.unfolds = true};
+	w = (Walk) {.top = copy,.unfolds = true,.rechecks = rechecks((Node *) copy, NULL)};
 	walk((Node *) copy, &w);
 	return copy;
 }

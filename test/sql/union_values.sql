@@ -83,6 +83,8 @@ EXECUTE uv_prepared(10);
 EXECUTE uv_prepared(77);
 DEALLOCATE uv_prepared;
 SELECT name, v FROM uv, LATERAL (VALUES ('a', a), ('b', b)) u(name, v) WHERE id = 7 FOR UPDATE OF uv;
+-- where a row of another table may have to be joined again
+EXPLAIN (COSTS OFF) SELECT us.k, q.v FROM us_h us JOIN (SELECT id, name, v FROM uv, LATERAL (VALUES ('a', a), ('b', b)) u(name, v)) q ON q.id = us.w FOR UPDATE OF us;
 CREATE TABLE uv_into AS SELECT name, v, n FROM uv, LATERAL (VALUES ('n', n), ('p', n * 2)) u(name, v);
 SELECT attname, format_type(atttypid, atttypmod) FROM pg_attribute WHERE attrelid = 'uv_into'::regclass AND attnum > 0 ORDER BY attnum;
 SELECT name, count(*), sum(v) FROM uv_into GROUP BY 1 ORDER BY 1;
