@@ -439,7 +439,7 @@ may_fail(Unfolding *u, const FromExpr *from)
 		asks(gpucol_compat_write_groups(query, query->havingQual), u) ||
 		(asks(from->quals, u) && keeps_off(from->quals, u)))
 		return false;
-	return u->top || !asks(gpucol_compat_write_groups(query, query->targetList), u);
+	return u->top || !asks(gpucol_compat_write_groups(query, (Node *) query->targetList), u);
 }
 
 /* May what the rows are made of be computed: is it read, or nothing that could fail? */
