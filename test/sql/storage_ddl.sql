@@ -161,3 +161,22 @@ ALTER TABLE retyped ALTER a TYPE numeric, ALTER b TYPE char(40), ALTER c TYPE in
 ALTER TABLE retyped ALTER a TYPE int USING a::int, ADD e timestamptz DEFAULT clock_timestamp(), DROP b;
 SELECT count(*), sum(a), sum(c), max(d), count(e) FROM retyped;
 DROP TABLE retyped;
+
+-- rows of columns that were added by a transaction that was rolled back are no damage
+CREATE TABLE sd_rolled_back (a int, b text) USING gpucol;
+INSERT INTO sd_rolled_back VALUES (1, 'x');
+BEGIN;
+ALTER TABLE sd_rolled_back ADD COLUMN c text;
+INSERT INTO sd_rolled_back VALUES (2, 'y', '');
+ROLLBACK;
+VACUUM sd_rolled_back;
+BEGIN;
+ALTER TABLE sd_rolled_back ADD COLUMN c text;
+INSERT INTO sd_rolled_back VALUES (2, 'y', '');
+ROLLBACK;
+ALTER TABLE sd_rolled_back ADD COLUMN c float8;
+INSERT INTO sd_rolled_back VALUES (3, 'z', 3.5);
+SELECT * FROM gpucol.verify('sd_rolled_back');
+VACUUM sd_rolled_back;
+SELECT * FROM sd_rolled_back ORDER BY a;
+DROP TABLE sd_rolled_back;
