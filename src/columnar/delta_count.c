@@ -12,6 +12,7 @@
 #include "miscadmin.h"
 #include "storage/bufmgr.h"
 
+#include "columnar/delta_check.h"
 #include "columnar/delta_count.h"
 
 /* Rows on one heap page. */
@@ -25,6 +26,7 @@ count_page_rows(Relation rel, BlockNumber block, BufferAccessStrategy strategy,
 	OffsetNumber last;
 	uint32		rows = 0;
 
+	gpucol_delta_check_lines(rel, buffer);
 	LockBuffer(buffer, BUFFER_LOCK_SHARE);
 	last = PageIsNew(page) ? InvalidOffsetNumber : PageGetMaxOffsetNumber(page);
 	for (OffsetNumber i = FirstOffsetNumber; i <= last; i++)

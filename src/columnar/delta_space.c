@@ -20,6 +20,7 @@
 #include "storage/bufmgr.h"
 #include "storage/freespace.h"
 
+#include "columnar/delta_check.h"
 #include "columnar/delta_space.h"
 
 /* Room that is worth it. */
@@ -33,6 +34,7 @@ find_room(Relation table, BlockNumber block)
 	Page		page = BufferGetPage(buffer);
 	Size		room;
 
+	gpucol_delta_check_lines(table, buffer);
 	heap_page_prune_opt(table, buffer);
 	LockBuffer(buffer, BUFFER_LOCK_SHARE);
 	room = PageIsNew(page) ? 0 : PageGetHeapFreeSpace(page);
