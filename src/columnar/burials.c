@@ -531,6 +531,7 @@ run_query(QueryDesc *query, ScanDirection direction, uint64 count GPUCOL_COMPAT_
 		if (steady)
 			note_assigned(node);
 		merging = query->operation == CMD_MERGE;
+		claimed.held = false;	/* by what an error ended */
 		asked.relid = run.relid = InvalidOid;
 		run.rows = 0;
 		gpucol_compat_run_next(previous_run, query, direction, count GPUCOL_COMPAT_RUN_ONCE_ARG);
