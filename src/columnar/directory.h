@@ -110,7 +110,7 @@ typedef struct GpucolFoldCount
 	uint64		generation;		/* grows with each change */
 	uint64		rows;			/* so many, or fewer */
 	TransactionId folder;		/* that began last to change bitmaps */
-	uint32		unused;
+	TransactionId newest;		/* that deleted one of those rows; invalid = all are frozen */
 } GpucolFoldCount;
 
 /* Bitmaps of one state are the same to the bit; of generation 0 nothing is known. */

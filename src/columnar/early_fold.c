@@ -8,7 +8,7 @@
  * tombstones of many rows.  Automatic merges fold far more often, and leave the indexes alone.
  *
  * What folding takes from VACUUM is the list of rows whose entries it deletes.  So before tombstones are folded
- * early, a directory row counts them (fold_count.h).  As long as the count is not 0, the next VACUUM that cleans
+ * early, a directory row counts them, and has the last of their deleters (fold_count.h).  As long as the count is not 0, the next VACUUM that cleans
  * indexes takes all rows that bitmaps have for those of which there may be entries; then it sets the count to 0.  A
  * count that is too high, of a fold that was rolled back, costs no more than that.
  *
@@ -20,7 +20,6 @@
 #include "postgres.h"
 
 #include "access/heapam.h"
-#include "access/transam.h"
 #include "miscadmin.h"
 #include "storage/procarray.h"
 #include "utils/memutils.h"
@@ -84,9 +83,6 @@ add_bitmap(GpucolDeadRows *rows, uint32 *room, const GpucolDirectoryTuple *row)
 	block->number = gpucol_directory_number(GPUCOL_ID_BITMAP, row->id, row->seq);
 	memcpy(block->bits, row->data, sizeof(block->bits));
 	rows->nrows += gpucol_directory_count_bits(row, block->number * GPUCOL_BITMAP_ROWS, 0, GPUCOL_MAX_ROW_NUMBER);
-	if (!HeapTupleHeaderXminFrozen(row->tuple->t_data) &&
-		(!TransactionIdIsValid(rows->newest) || TransactionIdFollows(row->xmin, rows->newest)))
-		rows->newest = row->xmin;
 }
 
 GpucolDeadRows *

@@ -235,7 +235,7 @@ gpucol_fold(GpucolDirectory *dir, const GpucolDeadRows *dead, const GpucolCovera
 	GpucolFolded folded = {0};
 	CommandId	cid = GetCurrentCommandId(true);
 
-	gpucol_fold_count_begin(dir, early ? dead->nrows : 0);
+	gpucol_fold_count_begin(dir, early ? dead->nrows : 0, dead->newest);
 	if (dead->nblocks > 0)
 		gpucol_directory_admit(dir, GPUCOL_LACKS_BITMAPS);
 	for (uint32 i = 0; i < dead->nblocks; i++)

@@ -22,6 +22,14 @@
 #include "columnar/fold_count.h"
 #include "columnar/settled.h"
 
+TransactionId
+gpucol_fold_count_later(TransactionId a, TransactionId b)
+{
+	if (!TransactionIdIsValid(a) || !TransactionIdIsValid(b))
+		return TransactionIdIsValid(a) ? a : b;
+	return TransactionIdFollows(a, b) ? a : b;
+}
+
 /* Make the row another one, by a function of what it was. */
 static void
 write_count(GpucolDirectory *dir, GpucolFoldCount *count, ItemPointer tid)
@@ -31,24 +39,30 @@ write_count(GpucolDirectory *dir, GpucolFoldCount *count, ItemPointer tid)
 }
 
 void
-gpucol_fold_count_begin(GpucolDirectory *dir, uint64 early)
+gpucol_fold_count_begin(GpucolDirectory *dir, uint64 early, TransactionId newest)
 {
 	GpucolFoldCount count = {0};
 	ItemPointerData tid;
 
 	gpucol_directory_make(dir, GPUCOL_ID_FOLD_COUNT, &count, sizeof(count), &tid);
-	count.rows += early;
+	if (early > 0)
+	{
+		count.rows += early;
+		count.newest = gpucol_fold_count_later(count.newest, newest);
+	}
 	count.folder = GetCurrentTransactionId();
 	write_count(dir, &count, &tid);
 }
 
 uint64
-gpucol_fold_count_early(GpucolDirectory *dir)
+gpucol_fold_count_early(GpucolDirectory *dir, TransactionId *newest)
 {
-	GpucolFoldCount count;
+	GpucolFoldCount count = {0};
 	ItemPointerData tid;
 
-	return gpucol_directory_find(dir, GPUCOL_ID_FOLD_COUNT, &count, sizeof(count), &tid) ? count.rows : 0;
+	(void) gpucol_directory_find(dir, GPUCOL_ID_FOLD_COUNT, &count, sizeof(count), &tid);
+	*newest = count.newest;
+	return count.rows;
 }
 
 void
@@ -60,6 +74,7 @@ gpucol_fold_count_clean(GpucolDirectory *dir)
 	if (!gpucol_directory_find(dir, GPUCOL_ID_FOLD_COUNT, &count, sizeof(count), &tid) || count.rows == 0)
 		return;
 	count.rows = 0;
+	count.newest = InvalidTransactionId;
 	write_count(dir, &count, &tid);
 }
 

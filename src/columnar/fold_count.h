@@ -17,12 +17,18 @@
 
 /*
  * This transaction is about to change bitmaps, and to fold so many rows before indexes are cleaned
- * of them.
+ * of them, the last of which the newest transaction has deleted.
  */
-extern void gpucol_fold_count_begin(GpucolDirectory *dir, uint64 early);
+extern void gpucol_fold_count_begin(GpucolDirectory *dir, uint64 early, TransactionId newest);
 
-/* How many rows have been folded since the indexes were last cleaned of such, or more. */
-extern uint64 gpucol_fold_count_early(GpucolDirectory *dir);
+/*
+ * How many rows have been folded since the indexes were last cleaned of such, or more?  Who sees what the newest
+ * transaction did sees none of them.
+ */
+extern uint64 gpucol_fold_count_early(GpucolDirectory *dir, TransactionId *newest);
+
+/* The later of two transactions, each of which may be invalid. */
+extern TransactionId gpucol_fold_count_later(TransactionId a, TransactionId b);
 
 /* Indexes have no entries of those rows any more. */
 extern void gpucol_fold_count_clean(GpucolDirectory *dir);

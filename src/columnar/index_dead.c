@@ -10,8 +10,8 @@
  * to whoever comes to the row in another way.
  *
  * A standby must cancel the queries that still see the row: the index logs the latest
- * transaction that has deleted a row whose entry goes.  That is the tombstone's; where that is
- * folded, the bitmap's, which came later.
+ * transaction that has deleted a row whose entry goes.  That is the tombstone's.  Where that is
+ * folded, or the whole segment has gone since the entry was marked, it is the last whose rows were (fold_count.h).
  *
  * An index asks with one of its pages locked.  So a lock of the TOAST relation is taken only
  * if it is to be had at once.
@@ -27,6 +27,7 @@
 #include "utils/snapmgr.h"
 
 #include "columnar/directory.h"
+#include "columnar/fold_count.h"
 #include "columnar/index_dead.h"
 #include "columnar/rownum.h"
 
@@ -50,7 +51,7 @@ find_folder(GpucolDirectory *dir, uint64 row_number)
 	return folder;
 }
 
-/* Who has deleted a row, if that is committed, or has folded the deletion; else invalid. */
+/* Who has deleted a row, if that is committed and not folded; else invalid. */
 static TransactionId
 find_deleter(GpucolDirectory *dir, uint64 row_number)
 {
@@ -63,16 +64,18 @@ find_deleter(GpucolDirectory *dir, uint64 row_number)
 	if (gpucol_directory_scan_next(&scan, &row))
 		deleter = row.xmin;
 	gpucol_directory_scan_end(&scan);
-	return TransactionIdIsValid(deleter) ? deleter : find_folder(dir, row_number);
+	return deleter;
 }
 
-/* Does every snapshot see what a transaction has committed? */
+/* Does every snapshot see that a row is deleted, by a transaction or by the bitmap that it was folded into? */
 static bool
-is_removable(Relation table, TransactionId deleter)
+is_removable(GpucolDirectory *dir, uint64 row_number, TransactionId deleter)
 {
 	if (!TransactionIdIsValid(deleter))
+		deleter = find_folder(dir, row_number);
+	if (!TransactionIdIsValid(deleter))
 		return false;
-	return !TransactionIdIsNormal(deleter) || GlobalVisCheckRemovableXid(table, deleter);
+	return !TransactionIdIsNormal(deleter) || GlobalVisCheckRemovableXid(dir->table, deleter);
 }
 
 bool
@@ -84,7 +87,7 @@ gpucol_index_dead_row(Relation table, uint64 row_number)
 	if (RecoveryInProgress() || !gpucol_directory_open(&dir, table, AccessShareLock))
 		return false;
 	dead = (gpucol_directory_lacks(&dir) & GPUCOL_LACKS_TOMBSTONES) == 0 &&
-		is_removable(table, find_deleter(&dir, row_number));
+		is_removable(&dir, row_number, find_deleter(&dir, row_number));
 	gpucol_directory_close(&dir);
 	return dead;
 }
@@ -97,20 +100,26 @@ static TransactionId
 keep_dead(GpucolDirectory *dir, TM_IndexDeleteOp *delstate, const TM_IndexDelete *packed, int n,
 		  TransactionId latest)
 {
+	TransactionId folded;
+
+	(void) gpucol_fold_count_early(dir, &folded);
 	for (int i = 0; i < n; i++)
 	{
 		TM_IndexStatus *status = &delstate->status[packed[i].id];
-		TransactionId deleter = InvalidTransactionId;
+		uint64		row_number = gpucol_tid_row(&packed[i].tid);
+		TransactionId deleter;
 
-		if (status->knowndeletable || !delstate->bottomup)
-			deleter = find_deleter(dir, gpucol_tid_row(&packed[i].tid));
-		if (!status->knowndeletable && !is_removable(dir->table, deleter))
+		if (!status->knowndeletable && delstate->bottomup)
+			continue;
+		deleter = find_deleter(dir, row_number);
+		if (!status->knowndeletable && !is_removable(dir, row_number, deleter))
 			continue;
 		status->knowndeletable = true;
 		delstate->deltids[delstate->ndeltids++] = packed[i];
-		if (TransactionIdIsNormal(deleter) &&
-			(!TransactionIdIsValid(latest) || TransactionIdFollows(deleter, latest)))
-			latest = deleter;
+		if (!TransactionIdIsValid(deleter))
+			deleter = folded;
+		if (TransactionIdIsNormal(deleter))
+			latest = gpucol_fold_count_later(latest, deleter);
 	}
 	return latest;
 }

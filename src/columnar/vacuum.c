@@ -81,6 +81,7 @@ typedef struct SegmentVacuum
 	GpucolCoverage *coverage;
 	GpucolDeadRows *dead;
 	uint64		early;			/* rows that were folded before indexes were cleaned, */
+	TransactionId early_newest; /* the last of their deleters, */
 	GpucolDeadRows *folded_early;	/* and what bitmaps have, if there are any */
 	GpucolUpkeep upkeep;		/* as found; zeros where there is none */
 	ItemPointerData upkeep_tid;
@@ -201,15 +202,6 @@ prepare_for_spgist(const SegmentVacuum *vacuum)
 	}
 }
 
-/* The later of two transactions, each of which may be invalid. */
-static TransactionId
-later_of(TransactionId a, TransactionId b)
-{
-	if (!TransactionIdIsValid(a) || !TransactionIdIsValid(b))
-		return TransactionIdIsValid(a) ? a : b;
-	return TransactionIdFollows(a, b) ? a : b;
-}
-
 /*
  * Delete the entries of dead segment rows from all indexes.  Snapshots of a standby may
  * still see rows that nobody here sees, and nothing else that is logged tells it so.
@@ -221,9 +213,8 @@ clean_indexes(SegmentVacuum *vacuum, BufferAccessStrategy strategy)
 
 	if (vacuum->early > 0)
 		vacuum->folded_early = gpucol_early_fold_collect(&vacuum->dir);
-	newest = later_of(vacuum->dead->newest, vacuum->coverage->newest);
-	if (vacuum->folded_early != NULL)
-		newest = later_of(newest, vacuum->folded_early->newest);
+	newest = gpucol_fold_count_later(vacuum->dead->newest, vacuum->coverage->newest);
+	newest = gpucol_fold_count_later(newest, vacuum->early_newest);
 	if (TransactionIdIsValid(newest) && vacuum->coverage->block != InvalidBlockNumber)
 		gpucol_space_log_conflict(vacuum->rel, vacuum->coverage->block, newest);
 	prepare_for_spgist(vacuum);
@@ -266,7 +257,9 @@ indexes_need_cleaning(const SegmentVacuum *vacuum, const VacuumParams *params,
 	*leave = false;
 	if (vacuum->nindexes == 0)
 		return false;
-	if (params->index_cleanup == VACOPTVALUE_DISABLED)
+	/* without a segment page there is nothing to log a conflict with; the TOAST relation's VACUUM does so, soon */
+	if (params->index_cleanup == VACOPTVALUE_DISABLED ||
+		(vacuum->coverage->block == InvalidBlockNumber && TransactionIdIsValid(vacuum->coverage->newest)))
 		*leave = true;
 	else if (params->index_cleanup != VACOPTVALUE_ENABLED && !lost &&
 			 nrows < FEW_DEAD_ROWS && nrows < vacuum->coverage->rows * FEW_DEAD_SHARE)
@@ -331,7 +324,9 @@ vacuum_directory(SegmentVacuum *vacuum, const VacuumParams *params,
 	gpucol_directory_find(&vacuum->dir, GPUCOL_ID_UPKEEP, &vacuum->upkeep,
 						  sizeof(vacuum->upkeep), &vacuum->upkeep_tid);
 	vacuum->free_pages = count_free(&vacuum->upkeep);
-	vacuum->early = gpucol_fold_count_early(&vacuum->dir);
+	/* without indexes there are no entries, and those that are made later have none of these rows */
+	if (vacuum->nindexes > 0)
+		vacuum->early = gpucol_fold_count_early(&vacuum->dir, &vacuum->early_newest);
 	clean = indexes_need_cleaning(vacuum, params, &leave);
 	gpucol_directory_check_pages(&vacuum->dir, vacuum->coverage,
 								 clean || (params->options & VACOPT_DISABLE_PAGE_SKIPPING) != 0 ||

@@ -642,11 +642,12 @@ read_coverage(IndexVerify *v)
 	GpucolDirectory dir;
 	GpucolUpkeep upkeep;
 	ItemPointerData tid;
+	TransactionId newest;
 
 	if (!gpucol_directory_open(&dir, v->verify->table, AccessShareLock))
 		return;
 	v->coverage = gpucol_coverage_read(&dir);
-	v->folded_cleaned = gpucol_fold_count_early(&dir) == 0;
+	v->folded_cleaned = gpucol_fold_count_early(&dir, &newest) == 0;
 	v->lost_cleaned = gpucol_directory_find(&dir, GPUCOL_ID_UPKEEP, &upkeep,
 											sizeof(upkeep), &tid) &&
 		upkeep.cleaned == v->coverage->lost;

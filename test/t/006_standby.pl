@@ -70,7 +70,7 @@ sub old_reader
 		'<', \$script, '>', \$output, '2>', \$errors);
 
 	$reader->pump until $output =~ /\n/;
-	$primary->safe_psql('postgres', $sql);
+	ref $sql ? $sql->() : $primary->safe_psql('postgres', $sql);
 	$primary->wait_for_catchup($standby, 'replay');
 	open my $file, '>', $go or die "$go: $!";
 	close $file;
@@ -122,7 +122,44 @@ for my $round (1 .. 2)
 	old_reader("index entries of folded rows, $round", $by_index, 'VACUUM (INDEX_CLEANUP ON, PROCESS_TOAST OFF) holed');
 }
 is($standby->safe_psql('postgres', "SELECT * FROM gpucol.verify('holed')"), '', 'segments and indexes of the folded table are sound');
-automerge('off');
+
+# Segments that automatic merges have emptied, while a snapshot keeps the TOAST relation's VACUUM away; then their index
+# entries go as a page of the index gets full, or by VACUUM.
+sub empty_segments
+{
+	my ($table, $after) = @_;
+	my $holder = $primary->background_psql('postgres');
+
+	automerge('off');
+	$primary->safe_psql('postgres', "SELECT pg_sleep(1.5); DELETE FROM $table");
+	$primary->safe_psql('postgres', "SET enable_seqscan = off; SET enable_bitmapscan = off; SET enable_indexonlyscan = off; SET gpucol.enabled = off; SELECT count(*) FROM $table WHERE id > 0");
+	$holder->query_safe('BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT 1');
+	automerge('on');
+	ok($primary->poll_query_until('postgres', "SELECT count(*) FROM gpucol.segments('$table')", '0'), "$table: all segments have gone");
+	automerge('off');
+	$after->($holder);
+	$holder->quit;
+	return;
+}
+$primary->safe_psql('postgres', "CREATE TABLE $_ (id int PRIMARY KEY) USING gpucol; COPY $_ FROM PROGRAM 'seq 30000'") for qw(filled emptied);
+$primary->wait_for_catchup($standby, 'replay');
+old_reader('index entries of emptied segments on full pages', $by_index =~ s/holed/filled/r,
+	sub { empty_segments('filled', sub { $primary->safe_psql('postgres', 'INSERT INTO filled SELECT generate_series(15000, 15999)') }) });
+sub removed_entries
+{
+	my ($options) = @_;
+
+	return ($primary->psql('postgres', "VACUUM (VERBOSE, INDEX_CLEANUP ON$options) emptied"))[2] =~ / (\d+) index entries removed/ ? $1 : undef;
+}
+old_reader('index entries of emptied segments, by VACUUM', $by_index =~ s/holed/emptied/r, sub {
+	empty_segments('emptied', sub {
+		$_[0]->query_safe('COMMIT');
+		is(removed_entries(', PROCESS_TOAST OFF'), 0, 'VACUUM leaves the entries until standbys have been told');
+	});
+});
+is(removed_entries('') + removed_entries(''), 30000, 'then it removes them');
+is(removed_entries(''), 0, 'once');
+is($primary->safe_psql('postgres', "SELECT count(*) FROM gpucol.verify('emptied')"), 0, 'the index of the emptied table is sound');
 old_reader('pages of a dead segment, used again', $digest, <<'SQL');
 DELETE FROM packed;
 VACUUM packed;

@@ -142,6 +142,13 @@ is($node->safe_psql('postgres', "SELECT bt_index_check('holed_pkey', true)"), ''
 same_rows($node, 'holed', 'whole', 'vacuumed: the rows of the heap twin');
 $node->safe_psql('postgres', 'DROP TABLE holed, whole');
 
+# Where there is no index there are no entries to be deleted: nothing for autovacuum.
+$node->safe_psql('postgres', 'CREATE TABLE bare (a int) USING gpucol; INSERT INTO bare SELECT generate_series(1, 20000); DELETE FROM bare WHERE a % 20 = 0');
+ok($node->poll_query_until('postgres', to_fold() =~ s/holed/bare/r, '0'), 'deletions in a table without indexes are folded');
+$node->safe_psql('postgres', 'VACUUM bare');
+is($node->safe_psql('postgres', "SELECT n_dead_tup FROM pg_stat_all_tables WHERE relname = 'bare'"), 0, 'VACUUM leaves none for later');
+$node->safe_psql('postgres', 'DROP TABLE bare');
+
 # Options of a table.
 $node->safe_psql('postgres', <<'SQL');
 CREATE TABLE off (a int, b int, c text) USING gpucol;
