@@ -8,9 +8,9 @@
  * tombstones of many rows.  Automatic merges fold far more often, and leave the indexes alone.
  *
  * What folding takes from VACUUM is the list of rows whose entries it deletes.  So before tombstones are folded
- * early, a directory row counts them, and has the last of their deleters (fold_count.h).  As long as the count is not 0, the next VACUUM that cleans
- * indexes takes all rows that bitmaps have for those of which there may be entries; then it sets the count to 0.  A
- * count that is too high, of a fold that was rolled back, costs no more than that.
+ * early, a directory row counts them, and has the last of their deleters (fold_count.h).  As long as the count is
+ * not 0, the next VACUUM that cleans indexes takes all rows that bitmaps have for those of which there may be entries;
+ * then it sets the count to 0.  A count that is too high, of a fold that was rolled back, costs no more than that.
  *
  * An entry of such a row leads to one that is deleted for everybody, like that of a row with a tombstone that
  * every snapshot sees (index_dead.c).

@@ -78,6 +78,20 @@ gpucol_fold_count_clean(GpucolDirectory *dir)
 	write_count(dir, &count, &tid);
 }
 
+void
+gpucol_fold_count_freeze(GpucolDirectory *dir)
+{
+	GpucolFoldCount count;
+	ItemPointerData tid;
+
+	if (!gpucol_directory_find(dir, GPUCOL_ID_FOLD_COUNT, &count, sizeof(count), &tid) ||
+		!TransactionIdIsNormal(count.newest) ||
+		!TransactionIdPrecedes(count.newest, dir->toast->rd_rel->relfrozenxid))
+		return;
+	count.newest = InvalidTransactionId;
+	write_count(dir, &count, &tid);
+}
+
 GpucolFoldState
 gpucol_fold_count_state(GpucolDirectory *dir, Snapshot snapshot)
 {

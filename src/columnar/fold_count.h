@@ -27,6 +27,12 @@ extern void gpucol_fold_count_begin(GpucolDirectory *dir, uint64 early, Transact
  */
 extern uint64 gpucol_fold_count_early(GpucolDirectory *dir, TransactionId *newest);
 
+/*
+ * Forget the newest of those transactions if every snapshot sees what it did, standbys' too: the TOAST relation has
+ * since been frozen beyond it.
+ */
+extern void gpucol_fold_count_freeze(GpucolDirectory *dir);
+
 /* The later of two transactions, each of which may be invalid. */
 extern TransactionId gpucol_fold_count_later(TransactionId a, TransactionId b);
 

@@ -324,6 +324,7 @@ vacuum_directory(SegmentVacuum *vacuum, const VacuumParams *params,
 	gpucol_directory_find(&vacuum->dir, GPUCOL_ID_UPKEEP, &vacuum->upkeep,
 						  sizeof(vacuum->upkeep), &vacuum->upkeep_tid);
 	vacuum->free_pages = count_free(&vacuum->upkeep);
+	gpucol_fold_count_freeze(&vacuum->dir);
 	/* without indexes there are no entries, and those that are made later have none of these rows */
 	if (vacuum->nindexes > 0)
 		vacuum->early = gpucol_fold_count_early(&vacuum->dir, &vacuum->early_newest);

@@ -129,6 +129,11 @@ $node->safe_psql('postgres', "INSERT INTO $_ SELECT g, g % 7, 'again ' || g FROM
 $node->stop('immediate');
 $node->start;
 same_rows($node, 'holed', 'whole', 'folded, keys again, killed: the rows of the heap twin');
+my $toast = $node->safe_psql('postgres', "SELECT reltoastrelid::regclass FROM pg_class WHERE oid = 'holed'::regclass");
+sub last_deleter { return $node->safe_psql('postgres', "SELECT encode(substr(chunk_data, 21, 4), 'hex') FROM $toast WHERE chunk_id = 3"); }
+isnt(last_deleter(), '00000000', 'the last transaction that deleted a folded row is kept');
+$node->safe_psql('postgres', "VACUUM (FREEZE) $toast; VACUUM (INDEX_CLEANUP off) holed");
+is(last_deleter(), '00000000', 'until the directory is frozen beyond it');
 sub vacuum_holed
 {
 	my (undef, undef, $said) = $node->psql('postgres', 'VACUUM (VERBOSE, INDEX_CLEANUP on) holed');
