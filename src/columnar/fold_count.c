@@ -30,7 +30,7 @@ gpucol_fold_count_later(TransactionId a, TransactionId b)
 	return TransactionIdFollows(a, b) ? a : b;
 }
 
-/* Make the row another one, by a function of what it was. */
+/* Write the row in place of what it was. */
 static void
 write_count(GpucolDirectory *dir, GpucolFoldCount *count, ItemPointer tid)
 {

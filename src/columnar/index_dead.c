@@ -100,9 +100,9 @@ static TransactionId
 keep_dead(GpucolDirectory *dir, TM_IndexDeleteOp *delstate, const TM_IndexDelete *packed, int n,
 		  TransactionId latest)
 {
+	bool		any_folded = false;
 	TransactionId folded;
 
-	(void) gpucol_fold_count_early(dir, &folded);
 	for (int i = 0; i < n; i++)
 	{
 		TM_IndexStatus *status = &delstate->status[packed[i].id];
@@ -116,12 +116,15 @@ keep_dead(GpucolDirectory *dir, TM_IndexDeleteOp *delstate, const TM_IndexDelete
 			continue;
 		status->knowndeletable = true;
 		delstate->deltids[delstate->ndeltids++] = packed[i];
-		if (!TransactionIdIsValid(deleter))
-			deleter = folded;
+		any_folded |= !TransactionIdIsValid(deleter);
 		if (TransactionIdIsNormal(deleter))
 			latest = gpucol_fold_count_later(latest, deleter);
 	}
-	return latest;
+	/* after the last look for a tombstone: whoever folds it says so before */
+	if (!any_folded)
+		return latest;
+	(void) gpucol_fold_count_early(dir, &folded);
+	return gpucol_fold_count_later(latest, folded);
 }
 
 /* The same where the directory cannot be read now: as if every transaction had deleted a row. */
