@@ -349,8 +349,6 @@ is_to_be_merged(Relation table)
 {
 	GpucolMergeOptions options;
 
-	if (!gpucol_am_is_table(table) || table->rd_rel->relpersistence == RELPERSISTENCE_TEMP)
-		return false;
 	gpucol_merge_options(table, &options);
 	return options.enabled && gpucol_writer_allowed(table) && is_due(table, &options);
 }
@@ -359,8 +357,7 @@ is_to_be_merged(Relation table)
 static bool
 is_to_be_compacted(Relation table)
 {
-	return gpucol_am_is_table(table) && table->rd_rel->relpersistence != RELPERSISTENCE_TEMP &&
-		gpucol_compact_is_due(gpucol_view_open(table, GetActiveSnapshot()));
+	return gpucol_compact_is_due(gpucol_view_open(table, GetActiveSnapshot()));
 }
 
 /* Exclude short writers from the start, for a while; false where there are long ones. */
@@ -437,7 +434,7 @@ compact_some(Relation table)
 	return packed > 0 ? MORE : DONE;
 }
 
-/* Open a table, if its lock is to be had at once; NULL if not, or it is gone. */
+/* Open a table, if its lock is to be had at once; NULL if not, or it is gone, or another's by now. */
 static Relation
 open_table(Oid relid)
 {
@@ -446,10 +443,16 @@ open_table(Oid relid)
 	if (!ConditionalLockRelationOid(relid, ShareUpdateExclusiveLock))
 		return NULL;
 	table = try_table_open(relid, NoLock);
-	if (table != NULL)
-		pgstat_report_activity(STATE_RUNNING,
-							   psprintf("automerge %s.%s", get_namespace_name(RelationGetNamespace(table)),
-										RelationGetRelationName(table)));
+	if (table == NULL)
+		return NULL;
+	if (!gpucol_am_is_table(table) || table->rd_rel->relpersistence == RELPERSISTENCE_TEMP)
+	{
+		table_close(table, NoLock);
+		return NULL;
+	}
+	pgstat_report_activity(STATE_RUNNING,
+						   psprintf("automerge %s.%s", get_namespace_name(RelationGetNamespace(table)),
+									RelationGetRelationName(table)));
 	return table;
 }
 
@@ -460,8 +463,6 @@ fold_some(Relation table)
 	GpucolMergeOptions options;
 	uint64		folded;
 
-	if (!gpucol_am_is_table(table) || table->rd_rel->relpersistence == RELPERSISTENCE_TEMP)
-		return 0;
 	gpucol_merge_options(table, &options);
 	if (!options.enabled)
 		return 0;
