@@ -151,24 +151,27 @@ end_range(Range *range)
 	*range->sides->computed += pipe->path->total_cost - before + more * pipe->path->rows * cpu_operator_cost;
 }
 
+/* A bound of a range, by the functions that give it and say of what kind it is. */
+static Bound
+bound_of(Range *range, Oid value, Oid inclusive, Oid infinite)
+{
+	Bound		bound = {.value = compute(range, value, range->bound_type)};
+
+	bound.inclusive = compute(range, inclusive, BOOLOID);
+	bound.infinite = compute(range, infinite, BOOLOID);
+	return bound;
+}
+
 static Bound
 lower_of(Range *range)
 {
-	Bound		lower = {.value = compute(range, F_LOWER_ANYRANGE, range->bound_type)};
-
-	lower.inclusive = compute(range, F_LOWER_INC_ANYRANGE, BOOLOID);
-	lower.infinite = compute(range, F_LOWER_INF_ANYRANGE, BOOLOID);
-	return lower;
+	return bound_of(range, F_LOWER_ANYRANGE, F_LOWER_INC_ANYRANGE, F_LOWER_INF_ANYRANGE);
 }
 
 static Bound
 upper_of(Range *range)
 {
-	Bound		upper = {.value = compute(range, F_UPPER_ANYRANGE, range->bound_type)};
-
-	upper.inclusive = compute(range, F_UPPER_INC_ANYRANGE, BOOLOID);
-	upper.infinite = compute(range, F_UPPER_INF_ANYRANGE, BOOLOID);
-	return upper;
+	return bound_of(range, F_UPPER_ANYRANGE, F_UPPER_INC_ANYRANGE, F_UPPER_INF_ANYRANGE);
 }
 
 /* A comparison by the order of the bounds' type. */
