@@ -18,13 +18,8 @@
 #include "utils/memutils.h"
 
 #include "columnar/folded_rows.h"
+#include "columnar/kept_words.h"
 #include "compat.h"
-#include "service/memory.h"
-
-/* Bytes that a backend keeps at most, */
-#define KEPT_BYTES	((Size) 32 * 1024 * 1024)
-/* and the share of what the session may still hold. */
-#define KEPT_SHARE	8
 
 typedef struct TableKey
 {
@@ -60,8 +55,7 @@ forget(Table *table)
 {
 	if (table->context == NULL)
 		return;
-	kept_bytes -= table->bytes;
-	gpucol_budget_release(gpucol_memory_session(), table->bytes);
+	gpucol_kept_words_release(&kept_bytes, table->bytes);
 	MemoryContextDelete(table->context);
 	table->context = NULL;
 	table->bytes = 0;
@@ -116,17 +110,6 @@ forget_oldest(const Table *but)
 	return true;
 }
 
-/* Have the session hold so many bytes more, if they leave enough for queries. */
-static bool
-reserve(Size bytes)
-{
-	GpucolBudget *session = gpucol_memory_session();
-
-	return kept_bytes + bytes <= KEPT_BYTES &&
-		kept_bytes + bytes <= gpucol_budget_left(session) / KEPT_SHARE &&
-		gpucol_budget_reserve(session, bytes);
-}
-
 bool
 gpucol_folded_rows_find(GpucolDirectory *dir, GpucolFoldState state, const GpucolViewSegment *segment,
 						uint32 *rows, uint32 nwords)
@@ -148,23 +131,15 @@ gpucol_folded_rows_find(GpucolDirectory *dir, GpucolFoldState state, const Gpuco
 static uint32 *
 copy_words(Table *table, const uint32 *rows, uint32 nwords)
 {
-	Size		bytes = nwords * sizeof(uint32);
 	uint32	   *words;
 
-	while (!reserve(bytes))
+	while ((words = gpucol_kept_words_copy(table->context, &kept_bytes, rows, nwords)) == NULL)
 	{
 		if (!forget_oldest(table))
 			return NULL;
 	}
-	words = MemoryContextAllocExtended(table->context, bytes, MCXT_ALLOC_NO_OOM);
-	if (words == NULL)
-	{
-		gpucol_budget_release(gpucol_memory_session(), bytes);
-		return NULL;
-	}
-	kept_bytes += bytes;
-	table->bytes += bytes;
-	return memcpy(words, rows, bytes);
+	table->bytes += nwords * sizeof(uint32);
+	return words;
 }
 
 /* Is no bit of a bitmap set? */

@@ -34,11 +34,11 @@
 #include "utils/rel.h"
 
 #include "columnar/item.h"
+#include "columnar/kept_words.h"
 #include "columnar/settled.h"
 #include "columnar/view_cache.h"
 #include "columnar/view_version.h"
 #include "compat.h"
-#include "service/memory.h"
 
 /*
  * Pages, TOAST values and tombstones included, beyond which a directory of a number of
@@ -50,11 +50,6 @@
 #define MAX_DENSE_BLOCKS	8192
 #define DENSE_ROWS			16
 #define SAMPLED_PAGES		16
-
-/* Bytes that a backend's bitmaps of deleted rows may take, */
-#define KEPT_BYTES			((Size) 32 * 1024 * 1024)
-/* and the share of what the session may still hold that one more may take. */
-#define KEPT_SHARE			8
 
 typedef struct CacheKey
 {
@@ -120,8 +115,7 @@ let_go(Copy *copy)
 {
 	if (--copy->users > 0)
 		return;
-	kept_bytes -= copy->bytes;
-	gpucol_budget_release(gpucol_memory_session(), copy->bytes);
+	gpucol_kept_words_release(&kept_bytes, copy->bytes);
 	MemoryContextDelete(copy->context);
 }
 
@@ -330,17 +324,6 @@ gpucol_view_cache_store(GpucolView *view, GpucolDirectory *dir)
 	share(view, copy);
 }
 
-/* Have the session hold so many bytes of bitmaps more, if they leave enough for queries. */
-static bool
-reserve(Size bytes)
-{
-	GpucolBudget *session = gpucol_memory_session();
-
-	return kept_bytes + bytes <= KEPT_BYTES &&
-		kept_bytes + bytes <= gpucol_budget_left(session) / KEPT_SHARE &&
-		gpucol_budget_reserve(session, bytes);
-}
-
 /* The number of a view's segment in the copy that it shares, or -1. */
 static int64
 number_of(const GpucolView *view, const GpucolViewSegment *segment)
@@ -369,7 +352,6 @@ gpucol_view_cache_keep_deleted(const GpucolView *view, const GpucolViewSegment *
 							   const uint32 *deleted, uint32 nwords, uint32 ndeleted)
 {
 	int64		number = number_of(view, segment);
-	Size		bytes = ndeleted == 0 ? 0 : nwords * sizeof(uint32);
 	Copy	   *copy = view->copy;
 	uint32	   *words = NULL;
 
@@ -379,19 +361,12 @@ gpucol_view_cache_keep_deleted(const GpucolView *view, const GpucolViewSegment *
 		copy->deleted = MemoryContextAllocExtended(copy->context,
 												   copy->view.nsegments * sizeof(Deleted),
 												   MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
-	if (bytes > 0)
+	if (ndeleted > 0)
 	{
-		if (!reserve(bytes))
-			return;
-		words = MemoryContextAllocExtended(copy->context, bytes, MCXT_ALLOC_NO_OOM);
+		words = gpucol_kept_words_copy(copy->context, &kept_bytes, deleted, nwords);
 		if (words == NULL)
-		{
-			gpucol_budget_release(gpucol_memory_session(), bytes);
 			return;
-		}
-		memcpy(words, deleted, bytes);
+		copy->bytes += nwords * sizeof(uint32);
 	}
 	copy->deleted[number] = (Deleted) {true, ndeleted, words};
-	copy->bytes += bytes;
-	kept_bytes += bytes;
 }
