@@ -201,7 +201,7 @@ is_single_row(const Query *query)
 		query->limitOffset == NULL && !query->hasTargetSRFs;
 }
 
-/* Functions that number the rows of a partition, or take a column of another row. */
+/* Functions that number the rows of a partition, or take a column of another row, and aggregates. */
 static bool
 check_window_function(GpucolHarmlessCheck *c, const WindowFunc *func)
 {
@@ -210,9 +210,13 @@ check_window_function(GpucolHarmlessCheck *c, const WindowFunc *func)
 		F_FIRST_VALUE, F_LAST_VALUE
 	};
 
-	if (!is_listed(harmless, lengthof(harmless), func->winfnoid) || func->aggfilter != NULL)
+	bool		counts;
+
+	if ((!is_listed(harmless, lengthof(harmless), func->winfnoid) &&
+		 !gpucol_harmless_aggregate(func->winfnoid, &counts)) || func->aggfilter != NULL)
 		return gpucol_lower_decline(c->l, "it has a window function");
-	return check_list(c, func->args);
+	return check_list(c, func->args) &&
+		(func->args == NIL || check_collation(c, func->wintype, func->inputcollid));
 }
 
 /* The partitions, orders and frames of window functions. */

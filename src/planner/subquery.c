@@ -665,7 +665,7 @@ rewrite_clause(Rewriting *rewriting, Node **clause, bool filters, bool above)
 	note_stays(before, "a condition beside it could raise an error for a row that it excludes");
 }
 
-/* Rewrite the query's conditions that are correlated INs, or NOT IN. */
+/* Rewrite the query's conditions that are correlated INs, or NOT IN, or EXISTS that PostgreSQL could not join. */
 static void
 rewrite_conditions(Rewriting *rewriting)
 {
@@ -678,6 +678,8 @@ rewrite_conditions(Rewriting *rewriting)
 	{
 		Node	   *joined = gpucol_subquery_join_condition(query, lfirst(lc));
 
+		if (joined == NULL)
+			joined = gpucol_subquery_hoist_exists(query, lfirst(lc));
 		if (joined == NULL)
 			continue;
 		lfirst(lc) = joined;

@@ -74,6 +74,9 @@ extern void gpucol_subquery_read(Query *query, Query *below, const char *name, L
  */
 extern void gpucol_subquery_number_rows(Query *query, int64 most);
 
+/* ... a query's list as columns of the query below, and as what the query itself reads of these. */
+extern List *gpucol_subquery_move_columns(Query *query);
+
 /* ... may the user call what it needs? */
 extern bool gpucol_subquery_may_number(void);
 
@@ -114,6 +117,27 @@ extern Node *gpucol_subquery_join_once(Query *query, SubLink *sublink);
  * of the query are.
  */
 extern bool gpucol_subquery_join_lateral(Query *query, Index rti, bool asked);
+
+/*
+ * subquery_hoist.c: have subqueries in the FROM clause of `query`, which is one of `outer`, that refer to `outer`
+ * compute all keys at once; the conditions that tell one from the other are the query's then.  False if none does.
+ */
+extern bool gpucol_subquery_hoist(Query *outer, Query *query);
+
+/*
+ * ... have a query read its WITH queries where it names them, and, if it is one of first rows, its groups as those of a
+ * query below, if it has any;
+ */
+extern void gpucol_subquery_split_first(Query *query);
+
+/* and any query with groups, */
+extern void gpucol_subquery_split_groups(Query *query);
+
+/* and first rows as well: what is left are rows in an order. */
+extern void gpucol_subquery_split_rows(Query *query);
+
+/* ... an EXISTS or NOT EXISTS of `query` that PostgreSQL makes a join of then, or NULL. */
+extern Node *gpucol_subquery_hoist_exists(Query *query, Node *condition);
 
 /*
  * subquery_elements.c: write aggregates of the elements of a row's arrays behind LATERAL, and IN of such elements, as

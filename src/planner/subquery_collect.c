@@ -72,20 +72,20 @@ make_array_query(Query *query, Oid *type)
 {
 	TargetEntry *column = linitial_node(TargetEntry, query->targetList);
 	Oid			element = exprType((Node *) column->expr);
-	Query	   *made;
 
 	*type = get_array_type(element);
+	query = copyObject(query);
+	gpucol_subquery_split_rows(query);
 	if (query->commandType != CMD_SELECT || query->setOperations != NULL || query->hasAggs ||
 		query->groupClause != NIL || query->groupingSets != NIL || query->havingQual != NULL ||
 		query->hasWindowFuncs || query->hasTargetSRFs || query->distinctClause != NIL ||
 		query->limitCount != NULL || query->limitOffset != NULL || OidIsValid(get_element_type(element)) ||
 		!OidIsValid(*type) || !gpucol_subquery_may_call(F_ARRAY_AGG_ANYNONARRAY))
 		return NULL;
-	made = copyObject(query);
-	made->targetList = list_make1(makeTargetEntry((Expr *) make_array_agg(made, *type), 1, pstrdup("array"), false));
-	made->sortClause = NIL;
-	made->hasAggs = true;
-	return made;
+	query->targetList = list_make1(makeTargetEntry((Expr *) make_array_agg(query, *type), 1, pstrdup("array"), false));
+	query->sortClause = NIL;
+	query->hasAggs = true;
+	return query;
 }
 
 Node *

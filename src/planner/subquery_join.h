@@ -103,6 +103,12 @@ extern Node *gpucol_grouped_value(GpucolGroupedJoin *join, const SubLink *sublin
 /* ... by executing the subquery for rows of which the join has none, as join->beyond tells. */
 extern Node *gpucol_grouped_beyond(const GpucolGroupedJoin *join, const SubLink *sublink, Node *value);
 
+/*
+ * subquery_lateral.c: have the subquery, entry `rte` of the query that reads it, give the rows of all keys, groups,
+ * window functions or first rows.  False with a reason, and the entry is as it was.
+ */
+extern bool gpucol_grouped_rows(GpucolGroupedJoin *join, RangeTblEntry *rte);
+
 /* Of how many first rows of an order a query is; 0: it is none. */
 extern int64 gpucol_first_rows(const Query *query);
 

@@ -13,6 +13,7 @@
  *	  first rows		ORDER BY s LIMIT n: those of each key (subquery_first.c)
  *	  groups			GROUP BY g, or DISTINCT: of k and g, so that none is there where
  *						none was
+ *	  window functions	PARTITION BY k
  *	  aggregates		without GROUP BY: one row, whatever it finds.  So it is joined by
  *						LEFT JOIN, and what reads its columns reads their values over
  *						the groups: COALESCE(count, 0) (subquery_scalar.c)
@@ -145,12 +146,15 @@ put_subquery(RangeTblEntry *rte, const GpucolGroupedJoin *join)
 	gpucol_domain_count(join);
 }
 
-/* Do the conditions of the join refer to nothing but the subquery and tables that it may refer to? */
+/* Do the conditions of the join refer to nothing but the subquery and tables that it may refer to?  NULL: no place. */
 static bool
 refers_to_sides(GpucolGroupedJoin *join, const Place *place)
 {
-	Bitmapset  *tables = bms_add_member(bms_copy(place->tables), join->rti);
+	Bitmapset  *tables;
 
+	if (place == NULL)
+		return join->reason == NULL;
+	tables = bms_add_member(bms_copy(place->tables), join->rti);
 	if (!bms_is_subset(pull_varnos(NULL, (Node *) join->conditions), tables))
 		join->reason = "it refers to tables on no side of its join";
 	return join->reason == NULL;
@@ -197,26 +201,71 @@ prepare_first(GpucolGroupedJoin *join, const Place *place)
 	return gpucol_grouped_is_separate(join);
 }
 
-/* Why a subquery with GROUP BY or DISTINCT stays, or NULL. */
+/* Why a subquery of groups, of what DISTINCT leaves or of rows stays, or NULL. */
 static const char *
 decline_groups(Query *query)
 {
-	if (query->groupingSets != NIL || query->hasWindowFuncs || query->hasTargetSRFs || query->hasDistinctOn ||
-		query->sortClause != NIL || query->limitCount != NULL || query->limitOffset != NULL ||
-		(query->groupClause != NIL && query->distinctClause != NIL) || !gpucol_subquery_write_keys(query, true))
-		return "it has more clauses than WHERE, GROUP BY and HAVING, or DISTINCT";
+	bool		groups = query->groupClause != NIL || query->hasWindowFuncs;
+
+	if (query->groupingSets != NIL || query->hasTargetSRFs || query->hasDistinctOn ||
+		(groups && query->distinctClause != NIL) || (query->havingQual != NULL && query->groupClause == NIL) ||
+		(query->hasAggs && query->groupClause == NIL) ||
+		query->limitCount != NULL || query->limitOffset != NULL || query->setOperations != NULL ||
+		!gpucol_subquery_write_keys(query, true))
+		return "it has more clauses than WHERE, GROUP BY and HAVING, window functions or DISTINCT";
 	return gpucol_grouped_decline_any(query);
 }
 
-/* Build the subquery of groups; false with a reason. */
+/* Have window functions see the rows of one key at a time. */
+static void
+part_windows(GpucolGroupedJoin *join)
+{
+	ListCell   *key;
+	ListCell   *window;
+
+	foreach(key, join->asked)
+	{
+		const GpucolAsked *asked = lfirst(key);
+		TargetEntry *tle = gpucol_grouped_column(join, (Expr *) asked->key, "key");
+		SortGroupClause *clause = tle->ressortgroupref == 0 ? NULL :
+			get_sortgroupref_clause_noerr(tle->ressortgroupref, join->groups);
+
+		if (clause == NULL)
+			join->reason = "window functions order by its key";
+		foreach(window, clause == NULL ? NIL : join->inner->windowClause)
+		{
+			WindowClause *parted = lfirst_node(WindowClause, window);
+
+			if (get_sortgroupref_clause_noerr(clause->tleSortGroupRef, parted->partitionClause) == NULL)
+				parted->partitionClause = lappend(parted->partitionClause, copyObject(clause));
+		}
+	}
+}
+
+/* Have the subquery give rows that are no groups. */
+static void
+leave_rows(GpucolGroupedJoin *join)
+{
+	ListCell   *lc;
+
+	join->groups = NIL;
+	foreach(lc, join->inner->hasWindowFuncs ? NIL : join->columns)
+		lfirst_node(TargetEntry, lc)->ressortgroupref = 0;
+}
+
+/* Build the subquery of groups, or of rows, with window functions or without; false with a reason. */
 static bool
 prepare_groups(GpucolGroupedJoin *join, const Place *place)
 {
 	Query	   *inner = join->inner;
+	bool		rows = inner->groupClause == NIL && inner->distinctClause == NIL;
 
 	join->reason = decline_groups(inner);
+	if (join->reason == NULL && place != NULL && inner->sortClause != NIL)
+		join->reason = "its rows have an order";
 	if (join->reason != NULL)
 		return false;
+	inner->sortClause = NIL;
 	keep_columns(join, true);
 	join->groups = inner->distinctClause != NIL ? inner->distinctClause : inner->groupClause;
 	inner->distinctClause = NIL;
@@ -224,6 +273,10 @@ prepare_groups(GpucolGroupedJoin *join, const Place *place)
 		return false;
 	if (join->equalities == NIL)
 		join->reason = "it is correlated by no equality";
+	if (inner->hasWindowFuncs)
+		part_windows(join);
+	if (rows)
+		leave_rows(join);
 	return refers_to_sides(join, place) && gpucol_grouped_is_separate(join);
 }
 
@@ -396,7 +449,7 @@ replace_row(Query *query, Index rti, List *values)
 
 /* ---- all of them ---- */
 
-/* Make the subquery one of first rows or of groups, which stays where it is. */
+/* Make the subquery one of first rows, of groups or of rows, which stays where it is, and its conditions go there. */
 static bool
 join_rows(GpucolGroupedJoin *join, const Place *place, RangeTblEntry *rte)
 {
@@ -407,8 +460,15 @@ join_rows(GpucolGroupedJoin *join, const Place *place, RangeTblEntry *rte)
 	if (rows > 0)
 		gpucol_first_finish(join, rows);
 	put_subquery(rte, join);
-	add_conditions(place, join->conditions);
+	if (place != NULL)
+		add_conditions(place, join->conditions);
 	return true;
+}
+
+bool
+gpucol_grouped_rows(GpucolGroupedJoin *join, RangeTblEntry *rte)
+{
+	return join_rows(join, NULL, rte);
 }
 
 /* Make the subquery of one row one of groups, and its columns values over these. */
@@ -458,12 +518,16 @@ gpucol_subquery_join_lateral(Query *query, Index rti, bool asked)
 
 	if (gpucol_nearest_is(subquery))
 		return gpucol_nearest_lateral(query, rti);
-	join.relid = gpucol_subquery_table(subquery);
-	if (!OidIsValid(join.relid) || !found.own || subquery->setOperations != NULL ||
-		(!one && gpucol_first_rows(subquery) == 0 && subquery->groupClause == NIL &&
-		 subquery->distinctClause == NIL))
-		return false;
 	join.inner = copyObject(subquery);
+	gpucol_subquery_split_first(join.inner);
+	join.relid = gpucol_subquery_table(join.inner);
+	if (!OidIsValid(join.relid) || !found.own || subquery->setOperations != NULL)
+		return false;
+	if (!one && gpucol_first_rows(join.inner) == 0 && join.inner->groupClause == NIL &&
+		join.inner->distinctClause == NIL && !join.inner->hasWindowFuncs)
+		return false;
+	if (!found.outer && !found.farther)
+		gpucol_subquery_hoist(query, join.inner);
 	if (found.outer || found.farther)
 		join.reason = "it is correlated with more than the query around it";
 	else if (!find_place((Node *) query->jointree, rti, true, false, &place) || rte->security_barrier ||

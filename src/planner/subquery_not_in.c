@@ -345,25 +345,6 @@ make_exists(Query *inner, List *conditions)
 	return (Node *) exists;
 }
 
-/*
- * The query of an IN as one that conditions can be added to, copied; NULL: it has to stay.
- */
-static Query *
-listed_query(SubLink *sublink)
-{
-	Query	   *inner = castNode(Query, sublink->subselect);
-	GpucolReferences found;
-
-	if (inner->commandType != CMD_SELECT || inner->rowMarks != NIL ||
-		contain_volatile_functions((Node *) sublink))
-		return NULL;
-	inner = copyObject(inner);
-	if (is_plain(inner))
-		return inner;
-	found = gpucol_subquery_references((Node *) inner);
-	return found.own || found.outer || found.farther ? NULL : read_all(inner);
-}
-
 /* Does a subquery refer to queries around it? */
 static bool
 is_correlated(const SubLink *sublink)
@@ -371,6 +352,24 @@ is_correlated(const SubLink *sublink)
 	GpucolReferences found = gpucol_subquery_references(sublink->subselect);
 
 	return found.own || found.outer || found.farther;
+}
+
+/*
+ * The query of an IN of `outer` as one that conditions can be added to, copied; NULL: it has to stay.
+ */
+static Query *
+listed_query(Query *outer, SubLink *sublink)
+{
+	Query	   *inner = castNode(Query, sublink->subselect);
+
+	if (inner->commandType != CMD_SELECT || inner->rowMarks != NIL ||
+		contain_volatile_functions((Node *) sublink))
+		return NULL;
+	inner = copyObject(inner);
+	if (is_plain(inner))
+		return inner;
+	inner = read_all(inner);
+	return is_correlated(sublink) && !gpucol_subquery_hoist(outer, inner) ? NULL : inner;
 }
 
 /* An operand of a comparison as the query around the subquery has it. */
@@ -470,7 +469,7 @@ gpucol_subquery_join_condition(Query *query, Node *condition)
 	relid = gpucol_subquery_table(castNode(Query, sublink->subselect));
 	if (!OidIsValid(relid) && !OidIsValid(relid = gpucol_subquery_table(query)))
 		return NULL;
-	inner = listed_query(sublink);
+	inner = listed_query(query, sublink);
 	if (inner == NULL)
 		return NULL;
 	comparisons = compare_all(query, inner, sublink->testexpr, &nulls);
@@ -798,7 +797,7 @@ by_extreme(Query *query, Query *inner, Node *testexpr, bool null_is_false)
 Node *
 gpucol_subquery_in(Query *query, SubLink *sublink, bool null_is_false)
 {
-	Query	   *inner = listed_query(sublink);
+	Query	   *inner = listed_query(query, sublink);
 	List	   *comparisons;
 	bool		nulls = false;
 	Node	   *found;

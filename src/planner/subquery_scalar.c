@@ -588,9 +588,9 @@ prepare_any_join(GpucolGroupedJoin *join, bool exists)
 	return value == NULL && gpucol_domain_begin_again(join, begun) ? prepare_join(join, exists) : value;
 }
 
-/* The first gpucol table of the WITH queries of `around` that a query reads, or InvalidOid. */
+/* The first gpucol table of the WITH queries of `around` that a query, `depth` below it, reads, or InvalidOid. */
 static Oid
-with_table(const Query *query, const Query *around)
+with_table(const Query *query, const Query *around, int depth)
 {
 	ListCell   *lc;
 
@@ -598,15 +598,14 @@ with_table(const Query *query, const Query *around)
 	foreach(lc, query->rtable)
 	{
 		RangeTblEntry *rte = lfirst_node(RangeTblEntry, lc);
-		CommonTableExpr *cte = rte->rtekind == RTE_CTE && rte->ctelevelsup == 1 ?
+		CommonTableExpr *cte = rte->rtekind == RTE_CTE && (int) rte->ctelevelsup == depth ?
 			gpucol_harmless_find_cte(around, rte->ctename) : NULL;
-		Oid			relid;
+		Oid			relid = rte->rtekind == RTE_SUBQUERY ? with_table(rte->subquery, around, depth + 1) : InvalidOid;
 
-		if (cte == NULL || cte->cterecursive)
-			continue;
-		relid = gpucol_subquery_table(castNode(Query, cte->ctequery));
-		if (!OidIsValid(relid))
-			relid = with_table(castNode(Query, cte->ctequery), around);
+		if (cte != NULL && !cte->cterecursive)
+			relid = gpucol_subquery_table(castNode(Query, cte->ctequery));
+		if (cte != NULL && !cte->cterecursive && !OidIsValid(relid))
+			relid = with_table(castNode(Query, cte->ctequery), around, 1);
 		if (OidIsValid(relid))
 			return relid;
 	}
@@ -620,7 +619,7 @@ read_table(const SubLink *sublink, const Query *around)
 	Oid			relid = gpucol_subquery_table(castNode(Query, sublink->subselect));
 
 	return OidIsValid(relid) || around == NULL ? relid :
-		with_table(castNode(Query, sublink->subselect), around);
+		with_table(castNode(Query, sublink->subselect), around, 1);
 }
 
 /* The same, or one that the query around it reads. */
@@ -677,13 +676,18 @@ make_join(GpucolGroupedJoin *join, Query *inner, const SubLink *sublink, bool ex
 Node *
 gpucol_subquery_join_scalar(Query *query, SubLink *sublink, bool asked)
 {
-	Query	   *inner = castNode(Query, sublink->subselect);
-	GpucolGroupedJoin join = {.outer = query,.relid = correlated_table(sublink, query),.asked_each = asked};
+	Query	   *inner = copyObject(castNode(Query, sublink->subselect));
+	SubLink		split = *sublink;
+	GpucolGroupedJoin join = {.outer = query,.asked_each = asked};
 
+	gpucol_subquery_split_first(inner);
+	split.subselect = (Node *) inner;
+	join.relid = correlated_table(&split, query);
 	if (!OidIsValid(join.relid))
 		return NULL;
+	gpucol_subquery_hoist(query, inner);
 	join.reason = gpucol_grouped_decline(inner, 1);
-	return make_join(&join, copyObject(inner), sublink, false);
+	return make_join(&join, inner, sublink, false);
 }
 
 Node *
@@ -720,8 +724,12 @@ gpucol_subquery_join_exists(Query *query, SubLink *sublink)
 
 	if (!found.own && !found.outer && !found.farther)
 		return (Node *) sublink;
-	join.reason = decline_exists(inner);
 	inner = copyObject(inner);
+	gpucol_subquery_split_first(inner);
+	if (inner->groupClause != NIL)
+		gpucol_subquery_split_groups(inner);
+	gpucol_subquery_hoist(query, inner);
+	join.reason = decline_exists(inner);
 	inner->targetList = inner->distinctClause = inner->sortClause = inner->windowClause = NIL;
 	inner->hasDistinctOn = false;
 	return make_join(&join, inner, sublink, true);

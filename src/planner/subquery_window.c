@@ -76,9 +76,8 @@ add_function(Query *query, WindowClause *clause, Oid function, Oid type, List *a
 	return tle;
 }
 
-/* A query's list as columns of the query below, and as what the query itself reads of these. */
-static List *
-move_columns(Query *query)
+List *
+gpucol_subquery_move_columns(Query *query)
 {
 	List	   *columns = NIL;
 	ListCell   *lc;
@@ -101,7 +100,7 @@ void
 gpucol_subquery_number_rows(Query *query, int64 most)
 {
 	WindowClause *clause = make_clause(query);
-	Query	   *below = gpucol_subquery_below(query, move_columns(query));
+	Query	   *below = gpucol_subquery_below(query, gpucol_subquery_move_columns(query));
 	TargetEntry *number = add_function(below, clause, F_ROW_NUMBER, INT8OID, NIL, "number");
 	Expr	   *first = make_opclause(INT8_LESS_EQUAL, BOOLOID, false,
 									  (Expr *) makeVarFromTargetEntry(1, number),

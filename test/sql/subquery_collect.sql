@@ -42,6 +42,7 @@ FROM unnest(ARRAY[
 	'SELECT id, (SELECT string_agg(s, '''' ORDER BY o) FROM b WHERE b.k = a.k), (SELECT array_agg(d ORDER BY o) FROM b WHERE b.t = a.t) FROM a',
 	'SELECT id, ARRAY(SELECT v FROM b WHERE b.k = a.k ORDER BY o) FROM a',
 	'SELECT id, ARRAY(SELECT s || v FROM b WHERE b.t = a.t ORDER BY d, o DESC) FROM a WHERE z > 2',
+	'SELECT id, ARRAY(SELECT v FROM b WHERE b.k = a.k ORDER BY o LIMIT 2) FROM a',
 	'SELECT id, cardinality(ARRAY(SELECT n FROM b WHERE b.k = a.k AND b.v > 4)) FROM a WHERE id > 50',
 	'SELECT sum(length((SELECT string_agg(s, '', '') FROM b WHERE b.k = a.k))), z FROM a GROUP BY z',
 	'SELECT a.id, l.* FROM a, LATERAL (SELECT string_agg(s, '','' ORDER BY o) AS x, count(*) AS c FROM b WHERE b.k = a.k) l WHERE l.c > 2 AND a.z > 1',
@@ -57,7 +58,6 @@ FROM unnest(ARRAY[
 	'SELECT id, (SELECT string_agg(s, '''' ORDER BY o) FROM b WHERE b.k = a.k) FROM a WHERE 10 / (id - 1000) < 0',
 	'SELECT id FROM a WHERE (SELECT string_agg(s, '''' ORDER BY o) FROM b WHERE b.k = a.k) < ''s3''',
 	'SELECT id, (SELECT string_agg(s, '''' ORDER BY o) FROM b WHERE b.k = a.k + 1 - 1) FROM a',
-	'SELECT id, ARRAY(SELECT v FROM b WHERE b.k = a.k ORDER BY o LIMIT 2) FROM a',
 	'SELECT a.id, l.x FROM a, LATERAL (SELECT string_agg(s, '','' ORDER BY o) AS x FROM b WHERE b.k = a.k) l ORDER BY a.id LIMIT 4',
 	'SELECT a.id, l.x FROM a JOIN a c ON c.id = a.id, LATERAL (SELECT string_agg(s, '','' ORDER BY o) AS x FROM b WHERE b.k = a.k) l',
 	'SELECT * FROM (SELECT id, (SELECT string_agg(s, '''' ORDER BY o) FROM b WHERE b.k = a.k) FROM a ORDER BY id LIMIT 5) v']) q;
