@@ -357,7 +357,7 @@ is_to_be_merged(Relation table)
 static bool
 is_to_be_compacted(Relation table)
 {
-	return gpucol_compact_is_due(gpucol_view_open(table, GetActiveSnapshot()));
+	return gpucol_compact_is_due(gpucol_view_open(table, GetActiveSnapshot()), true);
 }
 
 /* Exclude short writers from the start, for a while; false where there are long ones. */
@@ -421,7 +421,12 @@ exclude_at_end(Relation table)
 static Outcome
 compact_some(Relation table)
 {
-	GpucolCompactPace pace = {.most = packed_most, .step = step_or_give_way, .exclude = exclude_at_end};
+	GpucolCompactPace pace = {
+		.most = packed_most,
+		.gradually = true,
+		.step = step_or_give_way,
+		.exclude = exclude_at_end
+	};
 	uint32		packed;
 
 	if (find_writers(table) == LONG_WRITERS)
@@ -580,7 +585,14 @@ attempt(Work work, Oid relid)
 		LockTimeout = timeout;
 		outcome = gives_way ? GAVE_WAY : FAILED;
 		if (gives_way)
-			elog(DEBUG1, "automatic merge of table %u gives way", relid);
+		{
+			ErrorData  *error;
+
+			MemoryContextSwitchTo(context);
+			error = CopyErrorData();
+			elog(DEBUG1, "automatic merge of table %u gives way: %s", relid, error->message);
+			FreeErrorData(error);
+		}
 		else
 		{
 			errcontext(rung > 0 ? "automatic merge of table %u in database %u, longer than gpucol.automerge_timeout allows" :

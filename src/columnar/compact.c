@@ -10,18 +10,23 @@
  *
  * Writers.  The rows are read and written beside them.  Before the old entries are deleted,
  * ExclusiveLock of the table is taken, so that nobody who has changed a row, or has locked one, is
- * still running.  If a row was deleted since it was read all is undone.  Who gets the lock of the
+ * still running.  Until then who looks whether a key is taken finds rows at their old places, and does not
+ * wait (fetch.c).  A row that was deleted since it was read gets a tombstone at its new place, too: who
+ * deleted it has committed, so every snapshot that sees the new place sees that.  Who gets the lock of the
  * table later takes the snapshot of its statement afterwards.  Under REPEATABLE READ that is
  * older.  Such a transaction, and a cursor's row, find records of where rows went (forward.c):
- * those of a merge, with blocks of virtual TIDs.
+ * those of a merge, with blocks of virtual TIDs; of a deleted row there is none.
  *
  * Rows keep none of their numbers.  The old ones are lost when no snapshot sees the old
  * entries: then VACUUM deletes index entries, tombstones and bitmaps of them, and lists
  * the pages.
  *
  * Which segments.  Those of which many rows are dead; small ones when there are so many that
- * not the same rows are written again with each load.  Tables that are kept in the order of
- * an index are left to VACUUM FULL, and so are segments whose rows are all dead to VACUUM.
+ * not the same rows are written again with each load.  While a table is written to, small ones are
+ * packed when there are so many of about one size, with all that are smaller.  So a row is packed again a
+ * few times only, each of which leaves an entry of it in each index, and few small segments are left.
+ * Tables that are kept in the order of an index are left to VACUUM FULL, and so are segments whose
+ * rows are all dead to VACUUM.
  *
  *-------------------------------------------------------------------------
  */
@@ -50,11 +55,16 @@
 /* Small segments that are left as they are until there is one more. */
 #define SMALL_SEGMENTS	7
 
+/* Sizes of small segments: those of one have up to so many times the rows of the next. */
+#define SIZES			8
+#define SIZE_FACTOR		8
+
 /* A segment that is to be packed. */
 typedef struct Chosen
 {
 	GpucolViewSegment segment;
-	uint32		ndeleted;		/* as it was chosen */
+	uint32		ndeleted;		/* as it was chosen, */
+	uint32		nlater;			/* and since */
 } Chosen;
 
 /* A row and its new number. */
@@ -76,6 +86,8 @@ typedef struct Compaction
 	uint64		nrows;			/* of those segments that are not deleted */
 	uint64		nmoved;
 	MovedRow   *moved;			/* ascending */
+	uint64		ngone;
+	uint64	   *gone;			/* which of them have been deleted since, ascending */
 	GpucolProgress *progress;
 } Compaction;
 
@@ -91,14 +103,42 @@ is_holed(uint32 live, uint32 nrows)
 	return live > 0 && gpucol_cluster_is_holed(live, nrows);
 }
 
+/* The size of a small segment: 0 is the largest. */
+static int
+size_of(uint32 live)
+{
+	int			size = 0;
+
+	while (size < SIZES - 1 && gpucol_cluster_is_small(live *= SIZE_FACTOR))
+		size++;
+	return size;
+}
+
+/* Small segments of which size, and of all smaller ones, are to be packed?  SIZES if none. */
+static int
+largest_size(const uint32 *nsmall, bool gradually)
+{
+	uint32		sum = 0;
+	int			size = 0;
+
+	for (int i = 0; i < SIZES; i++)
+		sum += nsmall[i];
+	if (!gradually)
+		return sum > SMALL_SEGMENTS ? 0 : SIZES;
+	while (size < SIZES && nsmall[size] <= SMALL_SEGMENTS)
+		size++;
+	return size;
+}
+
 /* Choose segments with at most so many rows; returns how many, with all rows of those in *rows. */
 static uint32
-choose_segments(const GpucolView *view, int64 most, Chosen *chosen, uint64 *rows)
+choose_segments(const GpucolView *view, int64 most, bool gradually, Chosen *chosen, uint64 *rows)
 {
 	uint32	   *deleted = palloc(Max(view->nsegments, 1) * sizeof(uint32));
-	uint32		nsmall = 0;
+	uint32		nsmall[SIZES] = {0};
 	uint32		nholed = 0;
 	uint32		n = 0;
+	int			size;
 
 	*rows = 0;
 	for (uint32 i = 0; i < view->nsegments; i++)
@@ -106,8 +146,10 @@ choose_segments(const GpucolView *view, int64 most, Chosen *chosen, uint64 *rows
 		uint32		nrows = view->segments[i].entry.nrows;
 
 		deleted[i] = gpucol_view_count_deleted(view, &view->segments[i]);
-		nsmall += nrows > deleted[i] && gpucol_cluster_is_small(nrows - deleted[i]);
+		if (nrows > deleted[i] && gpucol_cluster_is_small(nrows - deleted[i]))
+			nsmall[size_of(nrows - deleted[i])]++;
 	}
+	size = largest_size(nsmall, gradually);
 	for (uint32 i = 0; i < view->nsegments; i++)
 	{
 		uint32		nrows = view->segments[i].entry.nrows;
@@ -115,7 +157,7 @@ choose_segments(const GpucolView *view, int64 most, Chosen *chosen, uint64 *rows
 		bool		holed = is_holed(live, nrows);
 
 		if (live == 0 || live > most ||
-			(!holed && (nsmall <= SMALL_SEGMENTS || !gpucol_cluster_is_small(live))))
+			(!holed && (!gpucol_cluster_is_small(live) || size_of(live) < size)))
 			continue;
 		chosen[n].segment = view->segments[i];
 		chosen[n++].ndeleted = deleted[i];
@@ -140,11 +182,11 @@ is_allowed(Relation table, uint64 rows)
 }
 
 bool
-gpucol_compact_is_due(const GpucolView *view)
+gpucol_compact_is_due(const GpucolView *view, bool gradually)
 {
 	Chosen	   *chosen = palloc(Max(view->nsegments, 1) * sizeof(Chosen));
 	uint64		rows;
-	bool		due = choose_segments(view, PG_INT64_MAX, chosen, &rows) > 0 &&
+	bool		due = choose_segments(view, PG_INT64_MAX, gradually, chosen, &rows) > 0 &&
 		is_allowed(view->table, rows);
 
 	pfree(chosen);
@@ -170,6 +212,7 @@ write_row(Compaction *compaction, TupleTableSlot *slot, uint64 row_number)
 				 errmsg("cannot pack segments of table \"%s\"",
 						RelationGetRelationName(compaction->table)),
 				 errdetail("Its rows must stay in the delta now.")));
+	gpucol_writer_move(writer);
 	gpucol_writer_add(writer, compaction->table, &slot, 1);
 	gpucol_new_entries_add(&compaction->entries, compaction->table, slot);
 	moved->from = row_number;
@@ -224,41 +267,113 @@ write_rows(Compaction *compaction)
  * ------------------------------------------------------------------------
  */
 
-/* Is each segment as it was when it was chosen?  Writers are excluded now. */
+/*
+ * Count the rows of each segment that have been deleted since it was chosen; false if one is another
+ * by now.  Writers are excluded.
+ */
 static bool
-is_unchanged(const Compaction *compaction)
+count_later(Compaction *compaction, const GpucolView *view)
+{
+	for (uint32 i = 0; i < compaction->nchosen; i++)
+	{
+		Chosen	   *chosen = &compaction->chosen[i];
+		const GpucolViewSegment *now = gpucol_view_find(view, chosen->segment.entry.first_row);
+
+		if (now == NULL || !ItemPointerEquals(unconstify(ItemPointerData *, &now->tid), &chosen->segment.tid))
+			return false;
+		chosen->nlater = gpucol_view_count_deleted(view, now) - chosen->ndeleted;
+		compaction->ngone += chosen->nlater;
+	}
+	return true;
+}
+
+/* Find the rows that have been deleted since their segments were chosen. */
+static void
+find_gone(Compaction *compaction, const GpucolView *view)
+{
+	uint64		moved = 0;
+	uint64		n = 0;
+
+	compaction->gone = palloc_extended(Max(compaction->ngone, 1) * sizeof(uint64), MCXT_ALLOC_HUGE);
+	for (uint32 i = 0; i < compaction->nchosen; i++)
+	{
+		const Chosen *chosen = &compaction->chosen[i];
+		const GpucolSegmentEntry *entry = &chosen->segment.entry;
+		uint64		end = moved + entry->nrows - chosen->ndeleted;
+		uint32	   *deleted;
+		uint32		ndeleted;
+
+		if (chosen->nlater == 0)
+		{
+			moved = end;
+			continue;
+		}
+		deleted = gpucol_view_deleted(view, gpucol_view_find(view, entry->first_row), &ndeleted);
+		for (; moved < end; moved++)
+		{
+			uint64		row = compaction->moved[moved].from - entry->first_row;
+
+			if (((deleted[row / 32] >> (row % 32)) & 1) != 0)
+				compaction->gone[n++] = moved;
+		}
+		pfree(deleted);
+	}
+	Assert(n == compaction->ngone);
+}
+
+/* Find what has become of the segments since they were chosen; false if one is another. */
+static bool
+look_again(Compaction *compaction)
 {
 	Snapshot	snapshot = RegisterSnapshot(GetLatestSnapshot());
 	GpucolView *view = gpucol_view_open(compaction->table, snapshot);
-	bool		unchanged = true;
+	bool		found = count_later(compaction, view);
 
-	for (uint32 i = 0; i < compaction->nchosen && unchanged; i++)
-	{
-		const Chosen *chosen = &compaction->chosen[i];
-		const GpucolViewSegment *now = gpucol_view_find(view, chosen->segment.entry.first_row);
-
-		unchanged = now != NULL &&
-			ItemPointerEquals(unconstify(ItemPointerData *, &now->tid),
-							  unconstify(ItemPointerData *, &chosen->segment.tid)) &&
-			gpucol_view_count_deleted(view, now) == chosen->ndeleted;
-	}
+	if (found)
+		find_gone(compaction, view);
 	UnregisterSnapshot(snapshot);
-	return unchanged;
+	return found;
+}
+
+/* Delete the rows that are gone at their new places. */
+static void
+bury_gone(const Compaction *compaction, GpucolDirectory *dir)
+{
+	uint64	   *numbers;
+	GpucolTombstone *tombstones;
+
+	if (compaction->ngone == 0)
+		return;
+	numbers = palloc_extended(compaction->ngone * sizeof(uint64), MCXT_ALLOC_HUGE);
+	tombstones = palloc_extended(compaction->ngone * sizeof(GpucolTombstone), MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
+	for (uint64 i = 0; i < compaction->ngone; i++)
+	{
+		numbers[i] = compaction->moved[compaction->gone[i]].to;
+		gpucol_tid_set(&tombstones[i].new_tid, numbers[i]);
+	}
+	gpucol_directory_insert_many(dir, GPUCOL_ID_TOMBSTONE, numbers, tombstones, sizeof(GpucolTombstone),
+								 (uint32) compaction->ngone, compaction->cid);
 }
 
 /*
- * Record where the rows went, and then copy the locks of serializable readers: who locks a row
- * later finds the record (serial.c).
+ * Record where the rows went that are not gone, and then copy the locks of serializable readers: who
+ * locks a row later finds the record (serial.c).
  */
 static void
 forward_rows(const Compaction *compaction)
 {
 	GpucolForwards forwards = {.any = false};
+	uint64		gone = 0;
 
 	for (uint64 i = 0; i < compaction->nmoved; i++)
 	{
 		ItemPointerData from;
 
+		if (gone < compaction->ngone && compaction->gone[gone] == i)
+		{
+			gone++;
+			continue;
+		}
 		gpucol_tid_set(&from, compaction->moved[i].from);
 		gpucol_forward_add(&forwards, compaction->table, &from, compaction->moved[i].to,
 						   compaction->cid);
@@ -284,6 +399,7 @@ replace_segments(Compaction *compaction)
 	if (!gpucol_directory_open(&dir, compaction->table, RowExclusiveLock))
 		return;
 	gpucol_directory_admit(&dir, GPUCOL_LACKS_MOVES);
+	bury_gone(compaction, &dir);
 	forward_rows(compaction);
 	for (uint32 i = 0; i < compaction->nchosen; i++)
 		gpucol_directory_delete(&dir, &compaction->chosen[i].segment.tid, compaction->cid);
@@ -297,7 +413,7 @@ pack(Compaction *compaction)
 	uint64		rows;
 
 	compaction->chosen = palloc(Max(compaction->view->nsegments, 1) * sizeof(Chosen));
-	compaction->nchosen = choose_segments(compaction->view, compaction->pace->most,
+	compaction->nchosen = choose_segments(compaction->view, compaction->pace->most, compaction->pace->gradually,
 										  compaction->chosen, &rows);
 	if (compaction->nchosen == 0)
 		return;
@@ -305,10 +421,10 @@ pack(Compaction *compaction)
 	write_rows(compaction);
 	if (compaction->pace->exclude != NULL)
 		compaction->pace->exclude(compaction->table);
-	if (!is_unchanged(compaction))
+	if (!look_again(compaction))
 		ereport(ERROR,
 				(errcode(ERRCODE_LOCK_NOT_AVAILABLE),
-				 errmsg("rows of table \"%s\" have been deleted while its segments were packed",
+				 errmsg("segments of table \"%s\" have been replaced while they were packed",
 						RelationGetRelationName(compaction->table))));
 	replace_segments(compaction);
 	/* the writer has counted them as inserted */

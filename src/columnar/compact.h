@@ -18,16 +18,17 @@
 typedef struct GpucolCompactPace
 {
 	int64		most;			/* rows that are written at most */
+	bool		gradually;		/* small segments only with those of about their size */
 	void		(*step) (Relation table);	/* called before each row; an error gives way */
 	void		(*exclude) (Relation table);	/* take ExclusiveLock of the table, or raise an
 												 * error; NULL = it is taken already */
 } GpucolCompactPace;
 
 /*
- * Is there anything to be packed of what a view of a table sees, and may it be?  What a table's
+ * Is there anything to be packed of what a view of a table sees, gradually or not, and may it be?  What a table's
  * owner has said of automatic merges holds here, too.
  */
-extern bool gpucol_compact_is_due(const GpucolView *view);
+extern bool gpucol_compact_is_due(const GpucolView *view, bool gradually);
 
 /*
  * Pack segments of a table that is locked (ShareUpdateExclusiveLock), as its owner and as part of

@@ -134,11 +134,17 @@ typedef struct GpucolSegmentEntry
 	uint32		npages;
 	uint32		nwords;			/* word rows */
 	uint32		nextents;
-	uint32		unused;
+	uint32		flags;
 	uint64		identity;		/* the counter's */
 	uint64		raw_bytes;		/* what heap would store */
 	GpucolExtent extents[GPUCOL_MAX_EXTENTS];
 } GpucolSegmentEntry;
+
+/*
+ * Its rows were packed in other segments, which end with the transaction that writes it; that excludes writers before.
+ * While it is in progress who looks whether a key is taken finds the rows where they were.
+ */
+#define GPUCOL_ENTRY_MOVED	1
 
 /* A deleted row. */
 typedef struct GpucolTombstone

@@ -123,6 +123,9 @@ dirty_visible(GpucolDirectory *dir, uint64 row_number, Snapshot snapshot,
 	InitDirtySnapshot(dirty);
 	if (!gpucol_view_lookup(dir, &dirty, row_number, segment))
 		return false;
+	/* who asks has locked the table for writing, so the row stays where it was until it has been answered */
+	if (TransactionIdIsValid(dirty.xmin) && (segment->entry.flags & GPUCOL_ENTRY_MOVED) != 0)
+		return false;
 	snapshot->xmin = dirty.xmin;
 	snapshot->xmax = dirty.xmax;
 	return !dirty_deleted(dir, row_number, snapshot);

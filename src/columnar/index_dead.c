@@ -5,13 +5,19 @@
  *
  * A row that is updated and merged again and again leaves an entry of each of its versions in
  * every index.  As in heap, who comes to such an entry marks it, once every snapshot sees the
- * row's tombstone, and the index deletes marked entries when it needs their room.  VACUUM
- * deletes the others; that it does not find some of a row's entries means nothing to it, nor
+ * row's tombstone, or the end of its segment, and the index deletes marked entries when it needs their
+ * room.  VACUUM deletes the others; that it does not find some of a row's entries means nothing to it, nor
  * to whoever comes to the row in another way.
+ *
+ * Who packs rows enters them into the indexes beside their old entries, and says so.  So btree looks, before it
+ * splits a page, for entries of the same keys that may go: those of places that such a row had before.
+ * Rows that were packed together have been in few segments, of which what became of the last is kept; for
+ * tombstones it looks only a few times, as the page is locked.
  *
  * A standby must cancel the queries that still see the row: the index logs the latest
  * transaction that has deleted a row whose entry goes.  That is the tombstone's.  Where that is
- * folded, or the whole segment has gone since the entry was marked, it is the last whose rows were (fold_count.h).
+ * folded, it is the last whose rows were (fold_count.h).  Where the segment has ended it is who has ended it, or
+ * any that every snapshot sees where the directory no longer says so.
  *
  * An index asks with one of its pages locked.  So a lock of the TOAST relation is taken only
  * if it is to be had at once.
@@ -23,13 +29,83 @@
 #include "access/heapam.h"
 #include "access/transam.h"
 #include "access/xlog.h"
+#include "storage/bufmgr.h"
 #include "storage/lmgr.h"
+#include "storage/procarray.h"
 #include "utils/snapmgr.h"
 
 #include "columnar/directory.h"
 #include "columnar/fold_count.h"
 #include "columnar/index_dead.h"
 #include "columnar/rownum.h"
+
+/* Rows whose tombstones are looked for before a page is split. */
+#define MOST_PROBES		32
+
+/* What has become of the segment of some row numbers, or that no segment has them. */
+typedef struct Fate
+{
+	uint64		first;
+	uint64		end;			/* first: nothing is known */
+	bool		gone;			/* every snapshot sees that it has ended, */
+	TransactionId ender;		/* by this transaction, */
+	bool		forgotten;		/* or by one that the directory no longer knows */
+} Fate;
+
+/* ------------------------------------------------------------------------
+ * Segments
+ * ------------------------------------------------------------------------
+ */
+
+/* Has an entry ended for every snapshot?  *ender: by which transaction, invalid if no snapshot ever saw it. */
+static bool
+has_ended(Relation table, const GpucolDirectoryTuple *row, TransactionId *ender)
+{
+	HTSV_Result status;
+
+	*ender = InvalidTransactionId;
+	LockBuffer(row->buffer, BUFFER_LOCK_SHARE);
+	status = HeapTupleSatisfiesVacuumHorizon(row->tuple, row->buffer, ender);
+	LockBuffer(row->buffer, BUFFER_LOCK_UNLOCK);
+	return status == HEAPTUPLE_DEAD ||
+		(status == HEAPTUPLE_RECENTLY_DEAD && GlobalVisCheckRemovableXid(table, *ender));
+}
+
+/*
+ * Find what has become of a row's segment.  Entries do not overlap, so the nearest below the row decides, but
+ * for those whose load has given all its numbers back.
+ */
+static void
+find_fate(GpucolDirectory *dir, uint64 row_number, Fate *fate)
+{
+	GpucolDirectoryScan scan;
+	GpucolDirectoryTuple row;
+	bool		found = false;
+
+	if (row_number >= fate->first && row_number < fate->end)
+		return;
+	*fate = (Fate) {.first = row_number, .end = row_number + 1, .gone = true, .forgotten = true};
+	gpucol_directory_scan_begin(&scan, dir, SnapshotAny, GPUCOL_ID_SEGMENT, 0, row_number, BackwardScanDirection);
+	while (!found && gpucol_directory_scan_next(&scan, &row))
+	{
+		GpucolSegmentEntry entry;
+		uint64		width;
+
+		memcpy(&entry, row.data, sizeof(entry));
+		width = Max(entry.reserved, entry.nrows);
+		found = width > 0;
+		if (row_number - entry.first_row >= width)
+			continue;
+		*fate = (Fate) {.first = entry.first_row, .end = entry.first_row + width};
+		fate->gone = has_ended(dir->table, &row, &fate->ender);
+	}
+	gpucol_directory_scan_end(&scan);
+}
+
+/* ------------------------------------------------------------------------
+ * Rows
+ * ------------------------------------------------------------------------
+ */
 
 /* The transaction of the bitmap that has a row, or invalid. */
 static TransactionId
@@ -81,6 +157,7 @@ is_removable(GpucolDirectory *dir, uint64 row_number, TransactionId deleter)
 bool
 gpucol_index_dead_row(Relation table, uint64 row_number)
 {
+	Fate		fate = {.end = 0};
 	GpucolDirectory dir;
 	bool		dead;
 
@@ -88,8 +165,78 @@ gpucol_index_dead_row(Relation table, uint64 row_number)
 		return false;
 	dead = (gpucol_directory_lacks(&dir) & GPUCOL_LACKS_TOMBSTONES) == 0 &&
 		is_removable(&dir, row_number, find_deleter(&dir, row_number));
+	if (!dead)
+	{
+		find_fate(&dir, row_number, &fate);
+		dead = fate.gone;
+	}
 	gpucol_directory_close(&dir);
 	return dead;
+}
+
+/* ------------------------------------------------------------------------
+ * Entries that an index deletes
+ * ------------------------------------------------------------------------
+ */
+
+/* Whom a standby's snapshots conflict with. */
+typedef struct Conflict
+{
+	TransactionId latest;		/* of those that are known, */
+	bool		any_folded;		/* the last whose rows have been folded, */
+	bool		any_forgotten;	/* and any that every snapshot sees */
+} Conflict;
+
+/*
+ * May the entry of a row go?  If it is marked it may; then it is asked for who has deleted the row.  Who does not
+ * see that does not see the end of its segment, either.  *probes: how many tombstones may still be looked for
+ * where the entry is not marked.
+ */
+static bool
+may_go(GpucolDirectory *dir, uint64 row_number, bool marked, Fate *fate, int *probes, Conflict *conflict)
+{
+	TransactionId deleter;
+
+	find_fate(dir, row_number, fate);
+	if (fate->gone)
+	{
+		conflict->any_forgotten |= fate->forgotten;
+		conflict->latest = gpucol_fold_count_later(conflict->latest, fate->ender);
+		return true;
+	}
+	if (!marked && (*probes)-- <= 0)
+		return false;
+	deleter = find_deleter(dir, row_number);
+	if (!marked && !is_removable(dir, row_number, deleter))
+		return false;
+	conflict->any_folded |= !TransactionIdIsValid(deleter);
+	if (TransactionIdIsNormal(deleter))
+		conflict->latest = gpucol_fold_count_later(conflict->latest, deleter);
+	return true;
+}
+
+/* The latest transaction of a conflict. */
+static TransactionId
+find_latest(GpucolDirectory *dir, const Conflict *conflict)
+{
+	TransactionId latest = conflict->latest;
+
+	/* after the last look for a tombstone: whoever folds it says so before */
+	if (conflict->any_folded)
+	{
+		TransactionId folded;
+
+		(void) gpucol_fold_count_early(dir, &folded);
+		latest = gpucol_fold_count_later(latest, folded);
+	}
+	if (conflict->any_forgotten)
+	{
+		TransactionId horizon = GetOldestNonRemovableTransactionId(dir->table);
+
+		TransactionIdRetreat(horizon);
+		latest = gpucol_fold_count_later(latest, horizon);
+	}
+	return latest;
 }
 
 /*
@@ -100,31 +247,22 @@ static TransactionId
 keep_dead(GpucolDirectory *dir, TM_IndexDeleteOp *delstate, const TM_IndexDelete *packed, int n,
 		  TransactionId latest)
 {
-	bool		any_folded = false;
-	TransactionId folded;
+	Conflict	conflict = {.latest = latest};
+	Fate		fate = {.end = 0};
+	int			probes = delstate->bottomup ? MOST_PROBES : n;
 
 	for (int i = 0; i < n; i++)
 	{
 		TM_IndexStatus *status = &delstate->status[packed[i].id];
-		uint64		row_number = gpucol_tid_row(&packed[i].tid);
-		TransactionId deleter;
 
-		if (!status->knowndeletable && delstate->bottomup)
+		if (!status->knowndeletable && delstate->bottomup && !status->promising)
 			continue;
-		deleter = find_deleter(dir, row_number);
-		if (!status->knowndeletable && !is_removable(dir, row_number, deleter))
+		if (!may_go(dir, gpucol_tid_row(&packed[i].tid), status->knowndeletable, &fate, &probes, &conflict))
 			continue;
 		status->knowndeletable = true;
 		delstate->deltids[delstate->ndeltids++] = packed[i];
-		any_folded |= !TransactionIdIsValid(deleter);
-		if (TransactionIdIsNormal(deleter))
-			latest = gpucol_fold_count_later(latest, deleter);
 	}
-	/* after the last look for a tombstone: whoever folds it says so before */
-	if (!any_folded)
-		return latest;
-	(void) gpucol_fold_count_early(dir, &folded);
-	return gpucol_fold_count_later(latest, folded);
+	return find_latest(dir, &conflict);
 }
 
 /* The same where the directory cannot be read now: as if every transaction had deleted a row. */

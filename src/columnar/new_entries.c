@@ -86,8 +86,8 @@ enter_row(GpucolNewEntries *all, Relation table, TupleTableSlot *slot, bool same
 		if (same_keys && index->rd_rel->relam == BTREE_AM_OID &&
 			gpucol_same_key_insert(index, table, values, isnull, &slot->tts_tid))
 			continue;
-		index_insert(index, values, isnull, &slot->tts_tid, table, UNIQUE_CHECK_NO, same_keys,
-					 all->infos[i]);
+		/* beside the entry of the row's old place: it may be time that an older one went (index_dead.c) */
+		index_insert(index, values, isnull, &slot->tts_tid, table, UNIQUE_CHECK_NO, true, all->infos[i]);
 	}
 	ResetExprContext(all->econtext);
 }

@@ -462,7 +462,7 @@ pack_segments(Relation rel, const VacuumParams *params)
 		return;
 	do
 	{
-		if (!gpucol_compact_is_due(gpucol_view_open(rel, GetActiveSnapshot())))
+		if (!gpucol_compact_is_due(gpucol_view_open(rel, GetActiveSnapshot()), false))
 			break;
 		become_ordinary();
 		packed = pack_some(rel);

@@ -126,7 +126,7 @@ gpucol_waiting(PG_FUNCTION_ARGS)
 	count_segments(view, &all[1], &all[2]);
 	if (!gpucol_writer_allowed(table))
 		all[0].done_by = NULL;
-	if (gpucol_compact_is_due(view))
+	if (gpucol_compact_is_due(view, false))
 		all[2].done_by = "VACUUM";
 	for (int i = 0; i < (int) lengthof(all); i++)
 	{

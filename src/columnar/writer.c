@@ -204,6 +204,12 @@ discard_writer(GpucolWriter *writer)
  */
 
 void
+gpucol_writer_move(GpucolWriter *writer)
+{
+	writer->flags |= GPUCOL_ENTRY_MOVED;
+}
+
+void
 gpucol_writer_divert(GpucolWriter *writer, List **entries)
 {
 	writer->diverted = entries;

@@ -34,6 +34,9 @@ typedef struct GpucolWriter GpucolWriter;
 extern GpucolWriter *gpucol_writer_get(Relation table, CommandId cid,
 									   int options);
 
+/* The rows come from other segments (GPUCOL_ENTRY_MOVED); said before the first. */
+extern void gpucol_writer_move(GpucolWriter *writer);
+
 /* Would rows that a merge moves be buffered, or must they stay in the delta? */
 extern bool gpucol_writer_allowed(Relation table);
 

@@ -51,7 +51,8 @@ struct GpucolWriter
 	Oid			file;			/* storage that the rows are for */
 	SubTransactionId subid;
 	CommandId	cid;
-	int			options;		/* heap_insert's, for the directory entry */
+	int			options;		/* heap_insert's, for the directory entry, */
+	uint32		flags;			/* and that one's */
 	bool		decoded;		/* logical decoding is told of the rows */
 	MemoryContext context;		/* the writer */
 	MemoryContext buffers;		/* its values */

@@ -53,6 +53,7 @@ gpucol_writer_open_segment(GpucolWriter *writer, Relation table)
 				 errmsg("table \"%s\" has lost its TOAST relation",
 						RelationGetRelationName(table))));
 	memset(entry, 0, sizeof(*entry));
+	entry->flags = writer->flags;
 	entry->reserved = Min(writer->reserve, writer->segment_rows);
 	gpucol_space_lock(table, AccessShareLock);
 	gpucol_directory_reserve(&dir, entry->reserved, 0, &first);
