@@ -18,6 +18,7 @@
 #include "utils/rel.h"
 
 #include "columnar/row_batch.h"
+#include "columnar/settled.h"
 
 /* Pages of a unit, at most: bits of of_segments. */
 #define GPUCOL_DELTA_UNIT_PAGES	64
@@ -29,7 +30,8 @@ typedef struct GpucolDeltaUnit
 {
 	BlockNumber start;
 	uint32		nblocks;
-	TransactionId newest;		/* that wrote or deleted a row of these pages */
+	TransactionId newest;		/* that wrote or deleted a row of these pages, */
+	GpucolRecentXids recent;	/* but for these */
 	XLogRecPtr	wal_end;		/* when the pages were last found unchanged */
 	XLogRecPtr	lsns[GPUCOL_DELTA_UNIT_PAGES];
 	uint64		of_segments;	/* bit i set: page i is one of a segment that no view of the unit's shows */

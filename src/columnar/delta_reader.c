@@ -14,7 +14,8 @@
  * Where all rows of a batch's pages are settled (settled.h), its columns are kept as a unit
  * (delta_cache.h).  The next scan of the session looks at the pages' LSNs only, or at nothing
  * where nothing was logged since, and reads the columns that the unit lacks.  A page that was
- * changed costs its own unit; a unit that is too new for an old snapshot is passed by.
+ * changed costs its own unit; a unit that is too new for an old snapshot is passed by.  Rows count as settled, too,
+ * whose transactions the snapshot sees though an older one runs: then for snapshots that see all of their range.
  *
  * Segments that were packed together leave pages behind, many more than the delta has.  Such a page has no row
  * as long as it is part of the file.  If a VACUUM cuts it off, then all behind it, too.  So of those that follow
@@ -60,6 +61,7 @@ struct GpucolDeltaReader
 	bool		settled;		/* all its tuples are, */
 	bool		of_segment;		/* it has none, as a page of a segment, */
 	TransactionId newest;		/* by these transactions at the latest, */
+	GpucolRecentXids recent;	/* or these, */
 	XLogRecPtr	lsn;			/* as it was then */
 
 	/* what is kept */
@@ -157,6 +159,7 @@ find_visible(GpucolDeltaReader *reader, Page page)
 	reader->settled = !PageIsNew(page);
 	reader->of_segment = gpucol_page_identify(page) != NULL;
 	reader->newest = InvalidTransactionId;
+	reader->recent = (GpucolRecentXids) {InvalidTransactionId, InvalidTransactionId};
 	for (OffsetNumber offset = FirstOffsetNumber; offset <= last; offset++)
 	{
 		HeapTupleData tuple;
@@ -171,7 +174,7 @@ find_visible(GpucolDeltaReader *reader, Page page)
 			HeapTupleSatisfiesVisibility(&tuple, snapshot, heap->rs_cbuf))
 			heap->rs_vistuples[n++] = offset;
 		reader->settled = reader->settled &&
-			gpucol_settled_tuple(tuple.t_data, snapshot->xmin, &reader->newest);
+			gpucol_settled_or_committed(tuple.t_data, snapshot, &reader->newest, &reader->recent);
 	}
 	heap->rs_ntuples = n;
 }
@@ -285,6 +288,7 @@ draft_page(GpucolDeltaReader *reader)
 		draft->of_segments |= UINT64_C(1) << draft->nblocks;
 	if (TransactionIdPrecedes(draft->newest, reader->newest))
 		draft->newest = reader->newest;
+	gpucol_settled_widen(&draft->recent, reader->recent);
 	return true;
 }
 
@@ -358,7 +362,8 @@ find_unit(GpucolDeltaReader *reader, bool *keep)
 	unit = gpucol_delta_cache_find(reader->cache, reader->block);
 	if (unit == NULL || unit->start + unit->nblocks > reader->end)
 		return NULL;
-	if (!TransactionIdPrecedes(unit->newest, reader->heap->rs_snapshot->xmin))
+	if (!TransactionIdPrecedes(unit->newest, reader->heap->rs_snapshot->xmin) ||
+		!gpucol_settled_sees(reader->heap->rs_snapshot, unit->recent))
 	{
 		*keep = false;
 		return NULL;
@@ -497,6 +502,7 @@ read_batch(GpucolDeltaReader *reader, bool keep, GpucolDelta *out)
 	draft->nblocks = 0;
 	draft->of_segments = 0;
 	draft->newest = InvalidTransactionId;
+	draft->recent = (GpucolRecentXids) {InvalidTransactionId, InvalidTransactionId};
 	gpucol_deform_choose(reader->deform, reader->all);
 	gpucol_row_batch_start(rows);
 	old = MemoryContextSwitchTo(rows->context);

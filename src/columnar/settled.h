@@ -86,4 +86,36 @@ gpucol_settled_is_seen(HeapTupleHeader tuple, TransactionId xmin)
 		 TransactionIdPrecedes(HeapTupleHeaderGetRawXmin(tuple), xmin));
 }
 
+/*
+ * Transactions that a snapshot sees as ended though an older one is running for it: none is invalid.  A merge that
+ * takes seconds must not have everything read again meanwhile.
+ */
+typedef struct GpucolRecentXids
+{
+	TransactionId oldest;
+	TransactionId newest;
+} GpucolRecentXids;
+
+/* Widen a range by another. */
+static inline void
+gpucol_settled_widen(GpucolRecentXids *recent, GpucolRecentXids other)
+{
+	if (!TransactionIdIsValid(other.oldest))
+		return;
+	if (!TransactionIdIsValid(recent->oldest) || TransactionIdPrecedes(other.oldest, recent->oldest))
+		recent->oldest = other.oldest;
+	if (!TransactionIdIsValid(recent->newest) || TransactionIdPrecedes(recent->newest, other.newest))
+		recent->newest = other.newest;
+}
+
+/*
+ * As gpucol_settled_tuple, or else have those committed, as the tuple says, before the snapshot was taken?
+ * Then they are noted, too: what is seen holds for snapshots that gpucol_settled_sees.
+ */
+extern bool gpucol_settled_or_committed(HeapTupleHeader tuple, Snapshot snapshot, TransactionId *newest,
+										GpucolRecentXids *recent);
+
+/* Had all transactions of a range ended for an MVCC snapshot? */
+extern bool gpucol_settled_sees(Snapshot snapshot, GpucolRecentXids recent);
+
 #endif							/* GPUCOL_COLUMNAR_SETTLED_H */

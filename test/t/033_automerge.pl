@@ -103,6 +103,44 @@ sound('small', 'packed together');
 is($node->safe_psql('postgres', "SELECT bt_index_check('small_pkey', true)"), '', 'amcheck again');
 $node->safe_psql('postgres', 'DROP TABLE small, large');
 
+# So are those of a table that is written to all the time: rows that are deleted meanwhile are deleted in their new
+# places, and who looks whether a key is taken does not wait.
+$node->safe_psql('postgres', <<'SQL');
+CREATE FUNCTION slowly(a int) RETURNS int IMMUTABLE LANGUAGE plpgsql AS 'BEGIN PERFORM pg_sleep(0.0002); RETURN a % 100; END';
+CREATE TABLE busy (a int PRIMARY KEY, b int, c text) USING gpucol;
+CREATE TABLE idle (LIKE busy INCLUDING INDEXES) USING heap;
+SECURITY LABEL FOR gpucol ON TABLE busy IS 'automerge_enabled = off';
+DO $$ BEGIN FOR i IN 0 .. 9 LOOP
+	INSERT INTO busy SELECT g, g % 7, 'row ' || g FROM generate_series(i * 1000, i * 1000 + 999) g;
+	COMMIT;
+END LOOP; END $$;
+INSERT INTO idle SELECT * FROM busy;
+CREATE INDEX ON busy (slowly(a));
+SECURITY LABEL FOR gpucol ON TABLE busy IS NULL;
+SQL
+my $left = 10;
+
+for my $i (1 .. 300)
+{
+	my $row = $i * 7919 % 10000;
+	my $key = $i * 7907 % 10000;
+
+	for my $table (qw(busy idle))
+	{
+		$node->safe_psql('postgres', "DELETE FROM $table WHERE a = $row; UPDATE $table SET b = b + 1 WHERE a = $key; " .
+			"INSERT INTO $table VALUES ($key, 0, '') ON CONFLICT (a) DO UPDATE SET b = $table.b + 1");
+	}
+	$left = $node->safe_psql('postgres', "SELECT count(*) FROM gpucol.segments('busy')");
+	last if $left < 8 && $i >= 30;
+}
+ok($left < 8, 'small segments are packed together beside writers');
+same_rows($node, 'busy', 'idle', 'packed beside writers: the rows of the heap twin');
+is($node->safe_psql('postgres', 'SET enable_seqscan = off; SET gpucol.pushdown = forbid; SELECT count(*), sum(b) FROM busy WHERE slowly(a) BETWEEN 0 AND 99'),
+	$node->safe_psql('postgres', 'SELECT count(*), sum(b) FROM idle'), 'an index leads to each row once');
+sound('busy', 'packed beside writers');
+is($node->safe_psql('postgres', "SELECT bt_index_check('busy_pkey', true)"), '', 'amcheck beside writers');
+$node->safe_psql('postgres', 'DROP TABLE busy, idle');
+
 # Deletions here and there are folded, and VACUUM finds the index entries of their rows later.
 $node->safe_psql('postgres', <<'SQL');
 CREATE TABLE holed (a int PRIMARY KEY, b int, c text) USING gpucol;
