@@ -42,6 +42,7 @@ typedef struct Segment
 {
 	uint64		first_row;		/* must be first */
 	TransactionId xmin;			/* of its entry */
+	uint32		n;				/* bits that are set */
 	uint32		nwords;
 	uint32	   *words;			/* NULL: no row of it is folded */
 } Segment;
@@ -112,7 +113,7 @@ forget_oldest(const Table *but)
 
 bool
 gpucol_folded_rows_find(GpucolDirectory *dir, GpucolFoldState state, const GpucolViewSegment *segment,
-						uint32 *rows, uint32 nwords)
+						uint32 *rows, uint32 nwords, uint32 *n)
 {
 	Table	   *table = state.generation == 0 ? NULL : find_table(dir, state, false);
 	const Segment *kept;
@@ -124,6 +125,9 @@ gpucol_folded_rows_find(GpucolDirectory *dir, GpucolFoldState state, const Gpuco
 		return false;
 	if (kept->words != NULL)
 		memcpy(rows, kept->words, nwords * sizeof(uint32));
+	else
+		memset(rows, 0, nwords * sizeof(uint32));
+	*n = kept->n;
 	return true;
 }
 
@@ -142,18 +146,6 @@ copy_words(Table *table, const uint32 *rows, uint32 nwords)
 	return words;
 }
 
-/* Is no bit of a bitmap set? */
-static bool
-is_empty(const uint32 *rows, uint32 nwords)
-{
-	for (uint32 i = 0; i < nwords; i++)
-	{
-		if (rows[i] != 0)
-			return false;
-	}
-	return true;
-}
-
 /* Begin to keep a table's. */
 static void
 begin(Table *table)
@@ -167,7 +159,7 @@ begin(Table *table)
 
 void
 gpucol_folded_rows_keep(GpucolDirectory *dir, GpucolFoldState state, const GpucolViewSegment *segment,
-						const uint32 *rows, uint32 nwords)
+						const uint32 *rows, uint32 nwords, uint32 n)
 {
 	Table	   *table;
 	Segment    *kept;
@@ -178,10 +170,11 @@ gpucol_folded_rows_keep(GpucolDirectory *dir, GpucolFoldState state, const Gpuco
 	table = find_table(dir, state, true);
 	if (table->context == NULL)
 		begin(table);
-	if (!is_empty(rows, nwords) && (words = copy_words(table, rows, nwords)) == NULL)
+	if (n > 0 && (words = copy_words(table, rows, nwords)) == NULL)
 		return;
 	kept = hash_search(table->segments, &segment->entry.first_row, HASH_ENTER, NULL);
 	kept->xmin = segment->xmin;
+	kept->n = n;
 	kept->nwords = nwords;
 	kept->words = words;
 }

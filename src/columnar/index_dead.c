@@ -11,8 +11,9 @@
  *
  * Who packs rows enters them into the indexes beside their old entries, and says so.  So btree looks, before it
  * splits a page, for entries of the same keys that may go: those of places that such a row had before.
- * Rows that were packed together have been in few segments, of which what became of the last is kept; for
- * tombstones it looks only a few times, as the page is locked.
+ * All entries of the page are looked at: btree takes few of those that share a key for promising.  Rows beside
+ * each other have been in few segments, and what became of the last ones is kept; for tombstones it looks only
+ * a few times, as the page is locked.
  *
  * A standby must cancel the queries that still see the row: the index logs the latest
  * transaction that has deleted a row whose entry goes.  That is the tombstone's.  Where that is
@@ -42,6 +43,9 @@
 /* Rows whose tombstones are looked for before a page is split. */
 #define MOST_PROBES		32
 
+/* Segments of which it is kept what has become of them. */
+#define FATES			4
+
 /* What has become of the segment of some row numbers, or that no segment has them. */
 typedef struct Fate
 {
@@ -51,6 +55,12 @@ typedef struct Fate
 	TransactionId ender;		/* by this transaction, */
 	bool		forgotten;		/* or by one that the directory no longer knows */
 } Fate;
+
+typedef struct Fates
+{
+	int			next;			/* to be replaced */
+	Fate		all[FATES];
+} Fates;
 
 /* ------------------------------------------------------------------------
  * Segments
@@ -72,19 +82,17 @@ has_ended(Relation table, const GpucolDirectoryTuple *row, TransactionId *ender)
 }
 
 /*
- * Find what has become of a row's segment.  Entries do not overlap, so the nearest below the row decides, but
+ * Read what has become of a row's segment.  Entries do not overlap, so the nearest below the row decides, but
  * for those whose load has given all its numbers back.
  */
-static void
-find_fate(GpucolDirectory *dir, uint64 row_number, Fate *fate)
+static Fate
+read_fate(GpucolDirectory *dir, uint64 row_number)
 {
+	Fate		fate = {.first = row_number,.end = row_number + 1,.gone = true,.forgotten = true};
 	GpucolDirectoryScan scan;
 	GpucolDirectoryTuple row;
 	bool		found = false;
 
-	if (row_number >= fate->first && row_number < fate->end)
-		return;
-	*fate = (Fate) {.first = row_number, .end = row_number + 1, .gone = true, .forgotten = true};
 	gpucol_directory_scan_begin(&scan, dir, SnapshotAny, GPUCOL_ID_SEGMENT, 0, row_number, BackwardScanDirection);
 	while (!found && gpucol_directory_scan_next(&scan, &row))
 	{
@@ -96,10 +104,29 @@ find_fate(GpucolDirectory *dir, uint64 row_number, Fate *fate)
 		found = width > 0;
 		if (row_number - entry.first_row >= width)
 			continue;
-		*fate = (Fate) {.first = entry.first_row, .end = entry.first_row + width};
-		fate->gone = has_ended(dir->table, &row, &fate->ender);
+		fate = (Fate) {.first = entry.first_row,.end = entry.first_row + width};
+		fate.gone = has_ended(dir->table, &row, &fate.ender);
 	}
 	gpucol_directory_scan_end(&scan);
+	return fate;
+}
+
+/* The same, from what is kept if possible. */
+static const Fate *
+find_fate(GpucolDirectory *dir, uint64 row_number, Fates *fates)
+{
+	Fate	   *fate;
+
+	for (int i = 0; i < FATES; i++)
+	{
+		fate = &fates->all[i];
+		if (row_number >= fate->first && row_number < fate->end)
+			return fate;
+	}
+	fate = &fates->all[fates->next];
+	fates->next = (fates->next + 1) % FATES;
+	*fate = read_fate(dir, row_number);
+	return fate;
 }
 
 /* ------------------------------------------------------------------------
@@ -157,7 +184,6 @@ is_removable(GpucolDirectory *dir, uint64 row_number, TransactionId deleter)
 bool
 gpucol_index_dead_row(Relation table, uint64 row_number)
 {
-	Fate		fate = {.end = 0};
 	GpucolDirectory dir;
 	bool		dead;
 
@@ -166,10 +192,7 @@ gpucol_index_dead_row(Relation table, uint64 row_number)
 	dead = (gpucol_directory_lacks(&dir) & GPUCOL_LACKS_TOMBSTONES) == 0 &&
 		is_removable(&dir, row_number, find_deleter(&dir, row_number));
 	if (!dead)
-	{
-		find_fate(&dir, row_number, &fate);
-		dead = fate.gone;
-	}
+		dead = read_fate(&dir, row_number).gone;
 	gpucol_directory_close(&dir);
 	return dead;
 }
@@ -193,11 +216,11 @@ typedef struct Conflict
  * where the entry is not marked.
  */
 static bool
-may_go(GpucolDirectory *dir, uint64 row_number, bool marked, Fate *fate, int *probes, Conflict *conflict)
+may_go(GpucolDirectory *dir, uint64 row_number, bool marked, Fates *fates, int *probes, Conflict *conflict)
 {
+	const Fate *fate = find_fate(dir, row_number, fates);
 	TransactionId deleter;
 
-	find_fate(dir, row_number, fate);
 	if (fate->gone)
 	{
 		conflict->any_forgotten |= fate->forgotten;
@@ -248,16 +271,14 @@ keep_dead(GpucolDirectory *dir, TM_IndexDeleteOp *delstate, const TM_IndexDelete
 		  TransactionId latest)
 {
 	Conflict	conflict = {.latest = latest};
-	Fate		fate = {.end = 0};
+	Fates		fates = {.next = 0};
 	int			probes = delstate->bottomup ? MOST_PROBES : n;
 
 	for (int i = 0; i < n; i++)
 	{
 		TM_IndexStatus *status = &delstate->status[packed[i].id];
 
-		if (!status->knowndeletable && delstate->bottomup && !status->promising)
-			continue;
-		if (!may_go(dir, gpucol_tid_row(&packed[i].tid), status->knowndeletable, &fate, &probes, &conflict))
+		if (!may_go(dir, gpucol_tid_row(&packed[i].tid), status->knowndeletable, &fates, &probes, &conflict))
 			continue;
 		status->knowndeletable = true;
 		delstate->deltids[delstate->ndeltids++] = packed[i];

@@ -278,6 +278,7 @@ typedef struct DeletedBits
 {
 	uint64		first_row;
 	uint32	   *words;
+	uint32		n;				/* that are set */
 } DeletedBits;
 
 /* Take a tombstone. */
@@ -286,8 +287,11 @@ set_bit(uint64 number, void *arg)
 {
 	DeletedBits *bits = arg;
 	uint64		row = number - bits->first_row;
+	uint32	   *word = &bits->words[row / 32];
+	uint32		bit = UINT32_C(1) << (row % 32);
 
-	bits->words[row / 32] |= UINT32_C(1) << (row % 32);
+	bits->n += (*word & bit) == 0;
+	*word |= bit;
 }
 
 /* Read the tombstones of a segment. */
@@ -295,7 +299,7 @@ static void
 read_tombstones(GpucolDirectory *dir, Snapshot snapshot,
 				const GpucolSegmentEntry *entry, uint32 *deleted)
 {
-	DeletedBits bits = {entry->first_row, deleted};
+	DeletedBits bits = {.first_row = entry->first_row,.words = deleted};
 
 	gpucol_directory_run(dir, snapshot, GPUCOL_ID_TOMBSTONE, entry->first_row,
 						 entry->first_row + entry->nrows - 1, set_bit, &bits);
@@ -328,7 +332,7 @@ gpucol_view_deleted(const GpucolView *view, const GpucolViewSegment *segment,
 					uint32 *ndeleted)
 {
 	uint32		nwords = bitmap_words(segment);
-	DeletedBits bits = {segment->entry.first_row, NULL};
+	DeletedBits bits = {.first_row = segment->entry.first_row};
 	const uint32 *known;
 	uint32	   *deleted;
 	GpucolDirectory dir;
@@ -340,16 +344,18 @@ gpucol_view_deleted(const GpucolView *view, const GpucolViewSegment *segment,
 		return copy_known(known, nwords);
 	if (!open_for_view(view, &dir))
 		return NULL;
-	deleted = palloc0(nwords * sizeof(uint32));
-	if (!gpucol_folded_rows_find(&dir, view->folds, segment, deleted, nwords))
+	deleted = palloc(nwords * sizeof(uint32));
+	if (!gpucol_folded_rows_find(&dir, view->folds, segment, deleted, nwords, &bits.n))
 	{
+		memset(deleted, 0, nwords * sizeof(uint32));
 		read_bitmaps(&dir, view->snapshot, &segment->entry, deleted);
-		gpucol_folded_rows_keep(&dir, view->folds, segment, deleted, nwords);
+		bits.n = (uint32) pg_popcount((char *) deleted, nwords * sizeof(uint32));
+		gpucol_folded_rows_keep(&dir, view->folds, segment, deleted, nwords, bits.n);
 	}
 	bits.words = deleted;
 	gpucol_tombstones_read(view, &dir, segment, set_bit, &bits);
 	gpucol_directory_close(&dir);
-	*ndeleted = (uint32) pg_popcount((char *) deleted, nwords * sizeof(uint32));
+	*ndeleted = bits.n;
 	gpucol_view_cache_keep_deleted(view, segment, deleted, nwords, *ndeleted);
 	if (*ndeleted > 0)
 		return deleted;
