@@ -141,6 +141,26 @@ sound('busy', 'packed beside writers');
 is($node->safe_psql('postgres', "SELECT bt_index_check('busy_pkey', true)"), '', 'amcheck beside writers');
 $node->safe_psql('postgres', 'DROP TABLE busy, idle');
 
+# Rows that are packed again and again do not fill their indexes with entries of the places that they had, though no VACUUM comes.
+$node->safe_psql('postgres', <<'SQL');
+CREATE TABLE again (a int, b int) USING gpucol WITH (autovacuum_vacuum_threshold = 1000000000, autovacuum_vacuum_insert_threshold = -1);
+CREATE UNIQUE INDEX again_a ON again (a) WITH (deduplicate_items = off);
+INSERT INTO again SELECT g, g FROM generate_series(1, 40000) g;
+SQL
+my $bytes = $node->safe_psql('postgres', "SELECT pg_relation_size('again_a')");
+
+for my $round (1 .. 5)
+{
+	$node->safe_psql('postgres', "DELETE FROM again WHERE hashint8(a + $round) % 4 = 0");
+	$node->poll_query_until('postgres', "SELECT sum(deleted) < 100 FROM gpucol.segments('again')") or die 'not packed';
+}
+cmp_ok($node->safe_psql('postgres', "SELECT pg_relation_size('again_a')"), '<', 2.6 * $bytes, 'an index forgets places that rows had before');
+is($node->safe_psql('postgres', 'SET enable_seqscan = off; SET gpucol.pushdown = forbid; SELECT count(*), sum(b) FROM again WHERE a BETWEEN 1 AND 40000'),
+	$node->safe_psql('postgres', 'SELECT count(*), sum(b) FROM again'), 'and has the rows');
+sound('again', 'packed again and again');
+is($node->safe_psql('postgres', "SELECT bt_index_check('again_a', true)"), '', 'amcheck of that index');
+$node->safe_psql('postgres', 'DROP TABLE again');
+
 # Deletions here and there are folded, and VACUUM finds the index entries of their rows later.
 $node->safe_psql('postgres', <<'SQL');
 CREATE TABLE holed (a int PRIMARY KEY, b int, c text) USING gpucol;
