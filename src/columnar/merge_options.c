@@ -12,22 +12,34 @@
  * Names and values are those of the settings, separated by commas.  Where
  * autovacuum_enabled of the table is off, it is left alone as well.
  *
+ * A table that leaves for another access method leaves its label behind, too: pg_dump would write
+ * it, and a server without gpucol refuses it, and with it pg_upgrade.
+ *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
 
+#include "access/genam.h"
+#include "access/table.h"
+#include "catalog/objectaccess.h"
 #include "catalog/objectaddress.h"
 #include "catalog/pg_class.h"
 #include "commands/seclabel.h"
 #include "utils/builtins.h"
+#include "utils/fmgroids.h"
 #include "utils/guc.h"
 #include "utils/lsyscache.h"
+#include "utils/snapmgr.h"
+#include "utils/syscache.h"
 
+#include "columnar/am.h"
 #include "columnar/merge_options.h"
 #include "guc.h"
 
 /* Where our labels are found. */
 #define PROVIDER	"gpucol"
+
+static object_access_hook_type next_access_hook;
 
 /* Take the blanks off both ends. */
 static char *
@@ -130,8 +142,57 @@ check_label(const ObjectAddress *object, const char *label)
 				 errhint("The options are automerge_enabled, automerge_threshold and automerge_scale_factor, as in 'automerge_enabled = off'.")));
 }
 
+/* A relation's access method as this command has set it, which is not yet the cache's. */
+static Oid
+method_set(Oid relid)
+{
+	Relation	classes = table_open(RelationRelationId, AccessShareLock);
+	ScanKeyData key;
+	SysScanDesc scan;
+	HeapTuple	tuple;
+	Oid			method;
+
+	ScanKeyInit(&key, Anum_pg_class_oid, BTEqualStrategyNumber, F_OIDEQ, ObjectIdGetDatum(relid));
+	scan = systable_beginscan(classes, ClassOidIndexId, true, SnapshotSelf, 1, &key);
+	tuple = systable_getnext(scan);
+	method = HeapTupleIsValid(tuple) ? ((Form_pg_class) GETSTRUCT(tuple))->relam : InvalidOid;
+	systable_endscan(scan);
+	table_close(classes, AccessShareLock);
+	return method;
+}
+
+/* Is a relation that is being altered one of ours, and will it be none? */
+static bool
+leaves(Oid relid)
+{
+	HeapTuple	tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(relid));
+	Oid			method;
+
+	if (!HeapTupleIsValid(tuple))
+		return false;
+	method = ((Form_pg_class) GETSTRUCT(tuple))->relam;
+	ReleaseSysCache(tuple);
+	return gpucol_am_is_method(method) && method_set(relid) != method;
+}
+
+/* Called when an object was altered, before others see it. */
+static void
+take_label(ObjectAccessType access, Oid class, Oid object, int column, void *arg)
+{
+	ObjectAddress address;
+
+	if (next_access_hook != NULL)
+		next_access_hook(access, class, object, column, arg);
+	if (access != OAT_POST_ALTER || class != RelationRelationId || column != 0 || !leaves(object))
+		return;
+	ObjectAddressSet(address, class, object);
+	SetSecurityLabel(&address, PROVIDER, NULL);
+}
+
 void
 gpucol_merge_options_init(void)
 {
 	register_label_provider(PROVIDER, check_label);
+	next_access_hook = object_access_hook;
+	object_access_hook = take_label;
 }

@@ -22,7 +22,7 @@ typedef struct GpucolMergeOptions
 /* The options of a table. */
 extern void gpucol_merge_options(Relation table, GpucolMergeOptions *options);
 
-/* Have PostgreSQL know the labels; called once. */
+/* Have PostgreSQL know the labels, and take that of a table that leaves; called once. */
 extern void gpucol_merge_options_init(void);
 
 #endif							/* GPUCOL_COLUMNAR_MERGE_OPTIONS_H */
