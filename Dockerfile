@@ -8,7 +8,7 @@ FROM postgres:15-bookworm
 
 COPY build/deb/*.deb /packages/
 
-RUN rm -f /packages/*dbgsym* \
+RUN rm -f /packages/*dbgsym* /packages/postgresql-1[!5]-* \
 	&& apt-get update \
 	&& apt-get install -y --no-install-recommends /packages/*.deb \
 	&& rm -rf /packages /var/lib/apt/lists/* \

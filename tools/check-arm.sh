@@ -78,13 +78,14 @@ compile_extension()
 }
 
 # The emulator now and then ends a process that was forked beside threads, and a test
-# with it: a program that failed is run again, twice at most.
+# with it: a program that failed is run again, twice at most.  Damaged segments take it minutes of a
+# core, so that only a program that hangs meets the limit.
 write_emulator()
 {
 	cat >"$ARM/emulate" <<-EOF
 		#!/bin/sh
 		for try in 1 2 3; do
-			timeout 600 qemu-aarch64 -L /usr/aarch64-linux-gnu \\
+			timeout 3600 qemu-aarch64 -L /usr/aarch64-linux-gnu \\
 				-E LD_LIBRARY_PATH="$SYSROOT/usr/lib/aarch64-linux-gnu" "\$@" >"$ARM/output" 2>&1 && break
 		done
 		status=\$?

@@ -1,6 +1,7 @@
 #!/bin/bash
 # check-deb.sh: the packages of build/deb (made first where they are missing) in a fresh
-# Debian 12: install, CREATE EXTENSION, README's six lines, upgrade, remove.
+# Debian 12: install, CREATE EXTENSION, README's six lines, upgrade, remove.  Those for
+# PostgreSQL 16 to 18, which Debian 12 does not have, are looked into.
 #
 # Needs root: the fresh Debian is a folder, build/deb/root, that debootstrap fills from the
 # machine's own package source; commands run there with their own mounts and processes, and
@@ -45,6 +46,8 @@ mirror()
 
 make_fresh()
 {
+	local deb
+
 	rm -rf "$FRESH"
 	command -v debootstrap >/dev/null ||
 		as_root env DEBIAN_FRONTEND=noninteractive apt-get -q -y --no-install-recommends install debootstrap >>"$LOG" 2>&1
@@ -53,8 +56,9 @@ make_fresh()
 	printf '#!/bin/sh\nexit 101\n' >"$FRESH/usr/sbin/policy-rc.d"
 	chmod +x "$FRESH/usr/sbin/policy-rc.d"
 	mkdir -p "$FRESH/packages"
-	cp "$OUT"/*_0.2_*.deb "$FRESH/packages/"
-	rm -f "$FRESH"/packages/*dbgsym*
+	for deb in "$OUT"/{postgresql-15-gpucol,gpucol-gpud}_*.deb; do
+		[ ! -e "$deb" ] || cp "$deb" "$FRESH/packages/"
+	done
 }
 
 # The same packages, of a later version.
@@ -95,6 +99,17 @@ uses_it()
 
 still_there() { [ "$(as_postgres -c 'SELECT count(*) FROM reading' | tail -n 1)" = 1000000 ]; }
 
+# The package for a major wants its server, and has its files where Debian's server of that major looks.
+in_its_place()
+{
+	local deb=$1 major=$2 file
+
+	dpkg-deb -f "$deb" Depends | grep "^postgresql-$major," || return 1
+	for file in "lib/postgresql/$major/lib/gpucol.so" "share/postgresql/$major/extension/gpucol.control"; do
+		dpkg-deb -c "$deb" | grep " \./usr/$file\$" || return 1
+	done
+}
+
 # Nothing but the cluster's data knows of it.
 nothing_left()
 {
@@ -106,6 +121,11 @@ nothing_left()
 mkdir -p "$OUT"
 : >"$LOG"
 ls "$OUT"/postgresql-15-gpucol_*.deb >/dev/null 2>&1 || "$ROOT/tools/deb.sh"
+for major in 16 17 18; do
+	for deb in "$OUT/postgresql-$major-gpucol"_*.deb; do
+		[ ! -e "$deb" ] || check "the package for PostgreSQL $major has its files in their places" in_its_place "$deb" "$major"
+	done
+done
 make_fresh
 make_upgrade
 check "apt-get update" within apt-get -q update
