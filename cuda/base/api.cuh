@@ -41,11 +41,15 @@
  *	algorithms	cub::DeviceRadixSort cub::DeviceMerge cub::DeviceReduce cub::DeviceScan
  *				cub::DeviceSelect cub::DoubleBuffer cub::BlockScan cub::WarpScan
  *				thrust::counting_iterator thrust::make_transform_iterator
+ *				cuda::std::equal_to cuda::std::less
+ *	language	__global__ __device__ __host__ __shared__ __grid_constant__ __launch_bounds__
+ *				__restrict__ __forceinline__ __noinline__ dim3 gridDim blockDim blockIdx threadIdx
  *	in kernels	cooperative_groups::this_grid __syncthreads __syncthreads_or __syncwarp
  *				__shfl_sync __shfl_up_sync __shfl_down_sync __shfl_xor_sync __ballot_sync __any_sync
  *				__all_sync __match_any_sync __reduce_add_sync __reduce_min_sync __reduce_max_sync
  *				__ldg __ldcs __ldcg __stcs __threadfence __trap __popc __popcll __ffs __clz __dp4a
  *				__byte_perm __funnelshift_l __funnelshift_r __cvta_generic_to_shared
+ *				__dmul_rn __fma_rn __double_as_longlong __longlong_as_double __int_as_float
  *				atomicAdd atomicMin atomicMax atomicOr atomicCAS atomicExch
  *	assembler	cuda/base/warp.cuh cuda/base/cancel.cuh cuda/scan/bitunpack.cuh
  *				cuda/scan/masked_sum.cuh cuda/scan/offsets.cuh cuda/scan/reduce_table.cuh
