@@ -1,4 +1,4 @@
-"""measure.py TREE [queries|load|pgbench ...]: the measurements of `make bench`.
+"""measure.py TREE [queries|load|pgbench|key ...]: the measurements of `make bench`.
 
 Expects a running private cluster named by PGHOST, psql and pgbench on PATH.
 Prints Markdown tables and keeps them in build/bench.md.  Every figure is the
@@ -225,7 +225,32 @@ def measure_pgbench():
         f"processor time of a transaction: heap {heap_busy:.3f}, gpucol {gpucol_busy:.3f} ms, ratio {heap_busy / gpucol_busy:.2f}")
 
 
+def measure_key():
+    """Rows by their key, a prepared statement each, in random order: microseconds of processor time, heap's and gpucol's in turn."""
+    columns = ("i AS id, i % 7 AS a, 'n' || i AS third, (i / 7.0)::numeric(10, 2) AS n, i / 3.0::float8 AS f, date '2000-01-01' + i % 999 AS d,"
+               " md5(i::text) AS h, timestamp '2000-01-01' + i * interval '1 min' AS t, i % 3 = 0 AS b, i % 50 AS k, 'w' || i % 40 AS w,"
+               " 'last' || i AS last")
+    number = 20000
+    for method in ("heap", "gpucol"):
+        psql(f"CREATE TABLE key_{method} USING {method} AS SELECT {columns} FROM generate_series(1, 100000) i ORDER BY md5(i::text);"
+             f"ALTER TABLE key_{method} ADD PRIMARY KEY (id); VACUUM ANALYZE key_{method}")
+    say()
+    say("Rows by their key, 100,000 rows of 12 columns, microseconds of processor time of an EXECUTE, medians of five")
+    say()
+    say("| | heap | gpucol | heap/gpucol |")
+    say("|---|--:|--:|--:|")
+    for what, column in (("third column", "third"), ("last column", "last"), ("all columns", "*")):
+        times = {"heap": [], "gpucol": []}
+        for _ in range(5):
+            for method in times:
+                text = (f"SET plan_cache_mode = force_generic_plan; PREPARE row_of(int) AS SELECT {column} FROM key_{method} WHERE id = $1;"
+                        + "".join(f"EXECUTE row_of({1 + i * 7919 % 100000});" for i in range(number)))
+                times[method].append(processor_ms(lambda: psql(text)) * 1000 / number)
+        heap, gpucol = (statistics.median(times[m]) for m in ("heap", "gpucol"))
+        say(f"| {what} | {heap:.1f} | {gpucol:.1f} | {heap / gpucol:.2f} |")
+
+
 psql("CREATE EXTENSION IF NOT EXISTS gpucol")
 say(machine(TREE))
 for part in PARTS:
-    {"queries": measure_queries, "load": measure_load, "pgbench": measure_pgbench}[part]()
+    {"queries": measure_queries, "load": measure_load, "pgbench": measure_pgbench, "key": measure_key}[part]()

@@ -69,7 +69,7 @@ def read_table(name, heading, column):
 		if at is None:
 			parts = [column] if column in row else column.split(" / ")
 			at = [row.index(part) for part in parts] if all(part in row for part in parts) else None
-		elif not row[0].startswith(("--", "geometric")) and all(re.fullmatch(r"[0-9.,]+", row[i]) for i in at):
+		elif not row[0].startswith(("--", "geometric", "below")) and all(re.fullmatch(r"[0-9.,]+", row[i]) for i in at):
 			values = [float(row[i].replace(",", "")) for i in at]
 			rows.append((row[0], values[0] if len(values) == 1 else values[0] / values[1]))
 	return sorted(rows, key=lambda row: row[1])
