@@ -97,6 +97,14 @@ uses_it()
 		grep -q 'Custom Scan (GpucolScan)\|Custom Scan (GpucolAgg)' "$OUT/six.out"
 }
 
+# gpucol.devices names a device, or says why none is used; not that there is no daemon where its package is.
+devices_say()
+{
+	as_postgres -c "SELECT name, unused_because FROM gpucol.devices" >"$OUT/devices.out" && cat "$OUT/devices.out" &&
+		grep -q '[[:alnum:]]' "$OUT/devices.out" || return 1
+	[ ! -e "$FRESH/usr/lib/gpucol/gpucol_gpud" ] || ! grep 'is not installed' "$OUT/devices.out"
+}
+
 still_there() { [ "$(as_postgres -c 'SELECT count(*) FROM reading' | tail -n 1)" = 1000000 ]; }
 
 # The package for a major wants its server, and has its files where Debian's server of that major looks.
@@ -131,6 +139,7 @@ make_upgrade
 check "apt-get update" within apt-get -q update
 check "the packages install" within sh -c 'apt-get -q -y --no-install-recommends install /packages/*.deb'
 check "CREATE EXTENSION and six lines" uses_it
+check "gpucol.devices says what is used, or why not" devices_say
 check "the packages upgrade" within sh -c 'apt-get -q -y install /upgrade/*.deb'
 check "tables are still read" still_there
 check "the packages are removed" within sh -c 'apt-get -q -y purge "*gpucol*"'
