@@ -123,8 +123,8 @@ has_groups(Query *query)
 	bool		rows = query->distinctClause != NIL || query->hasWindowFuncs;
 
 	return (query->groupClause != NIL || (!query->hasAggs && rows)) && query->commandType == CMD_SELECT &&
-		query->groupingSets == NIL && !query->hasDistinctOn && !query->hasTargetSRFs && query->setOperations == NULL && query->rowMarks == NIL && query->cteList == NIL &&
-		gpucol_subquery_write_keys(query, true);
+		query->groupingSets == NIL && !query->hasDistinctOn && !query->hasTargetSRFs && query->setOperations == NULL &&
+		query->rowMarks == NIL && query->cteList == NIL && gpucol_subquery_write_keys(query, true);
 }
 
 /* Have a query read what it was, but for its ORDER BY and LIMIT. */
