@@ -46,6 +46,7 @@
 #include "exec/result.h"
 #include "kernel/agg_state.h"
 #include "kernel/bytes_order.h"
+#include "kernel/packed_decimal.h"
 #include "plan/group_sets.h"
 #include "service/memory.h"
 
@@ -106,6 +107,17 @@ merged(GpucolStatus status)
 	return status == GPUCOL_OK;
 }
 
+/* How an extreme of packed decimals compares with another: of equal ones the last of the scan goes beyond. */
+static int
+packed_order(const GpucolAgg *agg, const GpucolAggState *to, const GpucolAggState *from)
+{
+	int			order = gpucol_packed_order(gpucol_agg_value128(from), gpucol_agg_value128(to));
+
+	if (order == 0 && from->w.i.lo >= to->w.i.lo)
+		return agg->op == GPUCOL_AGG_MAX ? 1 : -1;
+	return order;
+}
+
 /* Add the state of one of the engine's groups; false beyond int128. */
 static bool
 merge_state(const GpucolHost *host, const GpucolAgg *agg, GpucolAggState *to,
@@ -121,6 +133,8 @@ merge_state(const GpucolHost *host, const GpucolAgg *agg, GpucolAggState *to,
 
 		order = gpucol_host_order_compare(host, agg->order, &x, &y);
 	}
+	else if (gpucol_agg_is_packed(agg) && to->count > 0 && from->count > 0)
+		order = packed_order(agg, to, from);
 	return merged(gpucol_agg_merge(agg, to, from, order));
 }
 

@@ -369,6 +369,15 @@ value_datums(const GpucolFinal *final, const GpucolAggState *state, int nstates,
 	gpucol_output_ints(map_of(final->type), (const int64 *) values, nrows, values);
 }
 
+/* min, max of decimals that carry their scale */
+static Datum
+packed_datum(const GpucolAggState *state)
+{
+	__int128	value = gpucol_agg_value128(state);
+
+	return gpucol_typemap_numeric(gpucol_packed_mantissa(value), gpucol_packed_scale(value));
+}
+
 Datum
 gpucol_span_datum(int64 usecs)
 {
@@ -479,6 +488,10 @@ gpucol_final_datums(const GpucolFinal *final, const GpucolAggState *states, int 
 		case GPUCOL_FINAL_VALUE:
 			value_datums(final, state, nstates, nrows, values, isnull);
 			break;
+		case GPUCOL_FINAL_PACKED:
+			for (uint32 i = 0; i < nrows; i++, state += nstates)
+				values[i] = isnull[i] ? 0 : packed_datum(state);
+			break;
 		case GPUCOL_FINAL_BOOL:
 			for (uint32 i = 0; i < nrows; i++, state += nstates)
 				values[i] = BoolGetDatum(state->v.value != 0);
@@ -525,9 +538,23 @@ integer_column(const GpucolFinal *final, const GpucolAggState *state, int nstate
 	return true;
 }
 
-/* Averages that are decimals of one scale; false if they are not. */
+/* The mantissa and scale of a result that has rows, if they are found quickly. */
 static bool
-average_column(const GpucolFinal *final, const GpucolAggState *states, int nstates, uint32 nrows,
+scaled_mantissa(const GpucolFinal *final, const GpucolAggState *states, __int128 *mantissa, int *scale)
+{
+	__int128	packed;
+
+	if (final->kind != GPUCOL_FINAL_PACKED)
+		return avg_mantissa(final, states, mantissa, scale);
+	packed = gpucol_agg_value128(&states[final->state]);
+	*mantissa = gpucol_packed_mantissa(packed);
+	*scale = gpucol_packed_scale(packed);
+	return true;
+}
+
+/* Results with scales of their own as decimals of one scale; false if they are not. */
+static bool
+scaled_column(const GpucolFinal *final, const GpucolAggState *states, int nstates, uint32 nrows,
 			   int *scale, __int128 *values)
 {
 	bool		any = false;
@@ -540,7 +567,7 @@ average_column(const GpucolFinal *final, const GpucolAggState *states, int nstat
 		values[i] = 0;
 		if (states[final->state].count == 0)
 			continue;
-		if (!avg_mantissa(final, states, &values[i], &own) || (any && own != *scale))
+		if (!scaled_mantissa(final, states, &values[i], &own) || (any && own != *scale))
 			return false;
 		*scale = own;
 		any = true;
@@ -554,15 +581,16 @@ decimal_column(const GpucolFinal *final, const GpucolAggState *states, int nstat
 			   int *scale, GpucolResultColumn *column)
 {
 	const GpucolAggState *state = states + final->state;
+	bool		scaled = final->kind == GPUCOL_FINAL_AVG_NUMERIC || final->kind == GPUCOL_FINAL_PACKED;
 	__int128   *values;
 
-	if (final->kind != GPUCOL_FINAL_AVG_NUMERIC &&
+	if (!scaled &&
 		!(final->kind == GPUCOL_FINAL_SUM_NUMERIC && final->low_state < 0 && final->scale_state < 0) &&
 		!(final->kind == GPUCOL_FINAL_VALUE && final->cls == GPUCOL_CLASS_D))
 		return false;
 	column->d = values = gpucol_result_room(nrows * sizeof(__int128));
-	if (final->kind == GPUCOL_FINAL_AVG_NUMERIC)
-		return average_column(final, states, nstates, nrows, scale, values);
+	if (scaled)
+		return scaled_column(final, states, nstates, nrows, scale, values);
 	*scale = final->scale;
 	for (uint32 i = 0; i < nrows; i++, state += nstates)
 		values[i] = gpucol_agg_value128(state);

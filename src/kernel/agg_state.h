@@ -201,7 +201,7 @@ gpucol_agg_merge_sums(const GpucolAgg *agg, GpucolAggState *to, const GpucolAggS
 	return GPUCOL_OK;
 }
 
-/* Is the first of two values of a class the lesser?  Not of byte strings. */
+/* Is the first of two values of a class the lesser?  Not of byte strings and packed decimals. */
 static inline bool
 gpucol_agg_less(int cls, const GpucolAggState *a, const GpucolAggState *b)
 {
@@ -213,8 +213,8 @@ gpucol_agg_less(int cls, const GpucolAggState *a, const GpucolAggState *b)
 }
 
 /*
- * Merge a state into another.  `order` says for the extreme of byte strings how the value
- * of `from` compares with that of `to` (< 0: it is less), where both have rows; it means
+ * Merge a state into another.  `order` says for the extreme of byte strings and packed decimals how
+ * the value of `from` compares with that of `to` (< 0: it is less), where both have rows; it means
  * nothing of other aggregates.  UNSUPPORTED: beyond int128.
  */
 static inline GpucolStatus
@@ -222,7 +222,7 @@ gpucol_agg_merge(const GpucolAgg *agg, GpucolAggState *to, const GpucolAggState 
 {
 	GpucolStatus status = GPUCOL_OK;
 	int64_t		count = to->count + from->count;
-	bool		bytes = agg->cls == GPUCOL_CLASS_S;
+	bool		told = agg->cls == GPUCOL_CLASS_S || gpucol_agg_is_packed(agg);
 
 	if (from->count == 0)
 		return GPUCOL_OK;
@@ -242,12 +242,12 @@ gpucol_agg_merge(const GpucolAgg *agg, GpucolAggState *to, const GpucolAggState 
 											   (double) from->count, from->v.sums, from->w.f);
 			break;
 		case GPUCOL_AGG_MIN:
-			if (bytes ? order < 0 : gpucol_agg_less(agg->cls, from, to))
-				to->v = from->v;
+			if (told ? order < 0 : gpucol_agg_less(agg->cls, from, to))
+				*to = *from;
 			break;
 		case GPUCOL_AGG_MAX:
-			if (bytes ? order > 0 : gpucol_agg_less(agg->cls, to, from))
-				to->v = from->v;
+			if (told ? order > 0 : gpucol_agg_less(agg->cls, to, from))
+				*to = *from;
 			break;
 		case GPUCOL_AGG_BOOL_AND:
 			to->v.value &= from->v.value;

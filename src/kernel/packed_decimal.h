@@ -454,21 +454,48 @@ gpucol_scalar_ARITH_P(int aux, __int128 x, __int128 y, __int128 *r)
 	}
 }
 
-/* Does x compare with y as `aux` (GpucolPackedComparison) says? */
-static inline bool
-gpucol_packed_compare(int aux, __int128 x, __int128 y)
+/* Mantissas of one word each, x having `by` digits fewer behind the point, 18 at most. */
+static inline int
+gpucol_words_order(int64_t x, int64_t y, int by)
+{
+	__int128	a = (__int128) x * (int64_t) gpucol_power10(by);
+
+	return (a > y) - (a < y);
+}
+
+/* How x compares with y, whatever digits they display. */
+static inline int
+gpucol_packed_order(__int128 x, __int128 y)
 {
 	int			by = gpucol_packed_scale(x) - gpucol_packed_scale(y);
 	__int128	a = gpucol_packed_mantissa(by >= 0 ? x : y);	/* the one of more digits */
 	__int128	b = gpucol_packed_mantissa(by >= 0 ? y : x);
 	int			drop = by < 0 ? -by : by;
-	__int128	power = drop > 37 ? 0 : (__int128) gpucol_power10(drop);
-	__int128	whole = power == 0 ? 0 : a / power;
-	__int128	rest = power == 0 ? a : a - whole * power;
-	int			order = whole != b ? (whole > b ? 1 : -1) : rest != 0 ? (rest > 0 ? 1 : -1) : 0;
+	__int128	power;
+	__int128	whole;
+	__int128	rest;
+	int			order;
 
-	if (by < 0)
-		order = -order;
+	if (by == 0)
+		return (x > y) - (x < y);
+	if (a == (int64_t) a && b == (int64_t) b && drop <= 18)
+		order = -gpucol_words_order((int64_t) b, (int64_t) a, drop);
+	else
+	{
+		power = drop > 37 ? 0 : (__int128) gpucol_power10(drop);
+		whole = power == 0 ? 0 : a / power;
+		rest = power == 0 ? a : a - whole * power;
+		order = whole != b ? (whole > b ? 1 : -1) : (rest > 0) - (rest < 0);
+	}
+	return by < 0 ? -order : order;
+}
+
+/* Does x compare with y as `aux` (GpucolPackedComparison) says? */
+static inline bool
+gpucol_packed_compare(int aux, __int128 x, __int128 y)
+{
+	int			order = gpucol_packed_order(x, y);
+
 	switch (aux)
 	{
 		case GPUCOL_PACKED_EQ:

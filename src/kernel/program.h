@@ -155,7 +155,7 @@ typedef enum GpucolAggOp
 	GPUCOL_AGG_COUNT_STAR = 1,
 	GPUCOL_AGG_COUNT,
 	GPUCOL_AGG_SUM,				/* I, D: exact int128; F: compensated float8 */
-	GPUCOL_AGG_MIN,				/* I, D, F, B; S: the CPU engine */
+	GPUCOL_AGG_MIN,				/* I, D, F, B; S, packed D: the CPU engine */
 	GPUCOL_AGG_MAX,
 	GPUCOL_AGG_SUMSQ,			/* n, sum and sum of squares: I, D exact int128
 								 * (beyond: UNSUPPORTED); F: n, mean, M2 */
@@ -174,9 +174,21 @@ typedef struct GpucolAgg
 	uint16_t	arg;			/* register, GPUCOL_NO_REG for COUNT_STAR */
 	uint16_t	filter;			/* bool register or GPUCOL_NO_REG */
 	uint16_t	order;			/* MIN, MAX of S: 0 = of bytes, the shorter of equal
-								 * beginnings first; n + 1 = the host's order n;
+								 * beginnings first; n + 1 = the host's order n; of D:
+								 * GPUCOL_ORDER_PACKED or 0;
 								 * PRODUCTS: register of the other argument */
 } GpucolAgg;
+
+/* MIN, MAX of decimals that carry their scale (kernel/packed_decimal.h): of equal ones the last of the scan. */
+#define GPUCOL_ORDER_PACKED	1
+
+/* Is it such a one? */
+static inline bool
+gpucol_agg_is_packed(const GpucolAgg *agg)
+{
+	return agg->cls == GPUCOL_CLASS_D && agg->order == GPUCOL_ORDER_PACKED &&
+		(agg->op == GPUCOL_AGG_MIN || agg->op == GPUCOL_AGG_MAX);
+}
 
 /* One aggregate's state in one group, as engines deliver it. */
 typedef struct GpucolAggState
@@ -205,7 +217,8 @@ typedef struct GpucolAggState
 		{
 			uint64_t	lo;
 			int64_t		hi;
-		}			i;			/* SUMSQ of I, D: sum of squares */
+		}			i;			/* SUMSQ of I, D: sum of squares; MIN, MAX of packed D: where in
+								 * the scan the value comes from */
 		double		f;			/* SUMSQ of F: sum of squared deviations; PRODUCTS: of
 								 * their products */
 	}			w;

@@ -177,6 +177,19 @@ add_packed_sum(GpucolLower *l, const GpucolValue *value, uint16 filter, GpucolFi
 										  gpucol_lower_packed_scale(l, value), filter);
 }
 
+/* Add the state of the least or greatest of decimals whose scales differ. */
+static bool
+add_packed_extreme(GpucolLower *l, GpucolAggOp op, const GpucolValue *value, uint16 filter, GpucolFinal *final)
+{
+	GpucolValue packed = *value;
+
+	if (!gpucol_lower_pack(l, &packed))
+		return false;
+	final->kind = GPUCOL_FINAL_PACKED;
+	final->state = gpucol_lower_ordered_agg(l, op, GPUCOL_CLASS_D, packed.reg, filter, GPUCOL_ORDER_PACKED);
+	return true;
+}
+
 /* Add the state of an aggregate over a lowered argument. */
 static bool
 add_state(GpucolLower *l, Aggref *agg, const AggFunction *f, Expr *arg,
@@ -198,6 +211,9 @@ add_state(GpucolLower *l, Aggref *agg, const AggFunction *f, Expr *arg,
 		return gpucol_lower_decline(l, "aggregate %s over type %s",
 									format_procedure(agg->aggfnoid),
 									format_type_be(exprType((Node *) arg)));
+	if (gpucol_value_scale_varies(value) && (op == GPUCOL_AGG_MIN || op == GPUCOL_AGG_MAX) &&
+		agg->aggdistinct == NIL && agg->aggorder == NIL && l->aggregating && !l->no_extremes)
+		return add_packed_extreme(l, op, value, filter, final);
 	if (gpucol_value_scale_varies(value) && op != GPUCOL_AGG_COUNT &&
 		op != GPUCOL_AGG_SUM)
 		return gpucol_lower_decline(l, "its numeric values have different numbers of fractional digits");
@@ -363,7 +379,8 @@ gpucol_lower_aggref(GpucolLower *l, Aggref *agg, GpucolFinal *final)
 		gpucol_lower_push_mask(l, &mask, GPUCOL_MASK_TRUE, filter);
 		l->conditional++;
 	}
-	ok = f->op == GPUCOL_AGG_SUM ? gpucol_lower_number(l, arg, &value) : gpucol_lower_expr(l, arg, &value);
+	ok = f->op == GPUCOL_AGG_SUM || f->op == GPUCOL_AGG_MIN || f->op == GPUCOL_AGG_MAX ?
+		gpucol_lower_number(l, arg, &value) : gpucol_lower_expr(l, arg, &value);
 	if (filter != GPUCOL_NO_REG)
 	{
 		gpucol_lower_pop_mask(l);

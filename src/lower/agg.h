@@ -23,7 +23,8 @@ typedef enum GpucolFinalKind
 	GPUCOL_FINAL_SUM_FLOAT8,
 	GPUCOL_FINAL_AVG_NUMERIC,
 	GPUCOL_FINAL_AVG_FLOAT8,
-	GPUCOL_FINAL_VALUE,			/* min, max: a value of the argument's class */
+	GPUCOL_FINAL_VALUE,			/* min, max: a value of the argument's class, */
+	GPUCOL_FINAL_PACKED,		/* a decimal that carries its scale */
 	GPUCOL_FINAL_BOOL,
 	GPUCOL_FINAL_VAR_NUMERIC,
 	GPUCOL_FINAL_VAR_FLOAT8,

@@ -42,7 +42,8 @@ static const uint8_t acc_words[] = {
 	[GPUCOL_CPU_ACC_MAX_F] = 1,[GPUCOL_CPU_ACC_AND] = 1,
 	[GPUCOL_CPU_ACC_OR] = 1,[GPUCOL_CPU_ACC_XOR] = 1,[GPUCOL_CPU_ACC_DISTINCT] = 1,
 	[GPUCOL_CPU_ACC_MIN_S] = 3,[GPUCOL_CPU_ACC_MAX_S] = 3,
-	[GPUCOL_CPU_ACC_PRODUCTS] = 4,
+	[GPUCOL_CPU_ACC_PRODUCTS] = 4,[GPUCOL_CPU_ACC_MIN_P] = 3,
+	[GPUCOL_CPU_ACC_MAX_P] = 3,
 };
 
 #define INT128_MAX ((__int128) (~(unsigned __int128) 0 >> 1))
@@ -122,6 +123,8 @@ map_agg(GpucolRun *run, const GpucolAgg *agg, GpucolCpuAggMap *map)
 			v = cls == GPUCOL_CLASS_S ?
 				find_ordered_acc(run, max ? GPUCOL_CPU_ACC_MAX_S : GPUCOL_CPU_ACC_MIN_S,
 								 arg, agg->filter, agg->order) :
+				gpucol_agg_is_packed(agg) ?
+				find_acc(run, max ? GPUCOL_CPU_ACC_MAX_P : GPUCOL_CPU_ACC_MIN_P, arg, agg->filter) :
 				find_acc(run, f ? (max ? GPUCOL_CPU_ACC_MAX_F : GPUCOL_CPU_ACC_MIN_F) :
 						 d ? (max ? GPUCOL_CPU_ACC_MAX_D : GPUCOL_CPU_ACC_MIN_D) :
 						 cls == GPUCOL_CLASS_B ?
@@ -422,6 +425,8 @@ deliver_state(const GpucolAgg *agg, const GpucolCpuAggMap *map,
 	{
 		out->v.i.lo = v[0];
 		out->v.i.hi = (int64_t) v[1];
+		if (gpucol_agg_is_packed(agg))
+			out->w.i.lo = v[2];
 	}
 	else
 		out->v.value = (int64_t) *v;

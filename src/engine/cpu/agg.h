@@ -208,6 +208,14 @@ extern uint32_t gpucol_cpu_acc_words(GpucolCpuAccOp op);
 extern GpucolStatus gpucol_cpu_acc_merge(const GpucolCpuAcc *acc, uint64_t *a, const uint64_t *b);
 
 /*
+ * engine/cpu/extreme_packed.c: advance the least or greatest packed decimal by the valid rows (NULL: all) of the
+ * scan's vector `ordinal`; merge a state into another.
+ */
+extern void gpucol_cpu_packed_extreme_update(GpucolCpuWorker *worker, GpucolCpuGroups *groups,
+											 const GpucolCpuAcc *acc, const uint8_t *valid, uint64_t ordinal);
+extern void gpucol_cpu_packed_extreme_merge(const GpucolCpuAcc *acc, uint64_t *to, const uint64_t *from);
+
+/*
  * engine/cpu/agg_apart.c: before the scan, give each thread one table for its partitions where that
  * pays; in the end, merge the states of a group's partitions.
  */

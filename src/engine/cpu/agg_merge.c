@@ -66,6 +66,10 @@ gpucol_cpu_acc_merge(const GpucolCpuAcc *acc, uint64_t *a, const uint64_t *b)
 		case GPUCOL_CPU_ACC_XOR:
 			*a ^= *b;
 			break;
+		case GPUCOL_CPU_ACC_MIN_P:
+		case GPUCOL_CPU_ACC_MAX_P:
+			gpucol_cpu_packed_extreme_merge(acc, a, b);
+			break;
 		case GPUCOL_CPU_ACC_MIN_S:
 		case GPUCOL_CPU_ACC_MAX_S:
 			break;			/* gpucol_cpu_extreme_merge's */

@@ -616,7 +616,7 @@ update_acc(GpucolCpuWorker *worker, GpucolCpuGroups *groups, const GpucolCpuAcc 
 			return status;
 	}
 	if (reg != NULL && reg->cls == GPUCOL_CLASS_D && acc->op != GPUCOL_CPU_ACC_COUNT &&
-		acc->op != GPUCOL_CPU_ACC_SUM_D)
+		acc->op != GPUCOL_CPU_ACC_SUM_D && !reg->alike)
 		gpucol_cpu_expr_widen(reg, n);
 	switch (acc->op)
 	{
@@ -628,8 +628,7 @@ update_acc(GpucolCpuWorker *worker, GpucolCpuGroups *groups, const GpucolCpuAcc 
 			FOR_ROWS(gpucol_cpu_put128(words, gpucol_cpu_get128(words) + reg->v.i[j]));
 			break;
 		case GPUCOL_CPU_ACC_SUM_D:
-			FOR_ROWS(if (add_sum(words, reg->narrow ? (__int128) reg->n[j] : reg->v.d[j]) !=
-						GPUCOL_OK)
+			FOR_ROWS(if (add_sum(words, reg->narrow ? (__int128) reg->n[j] : reg->v.d[j]) != GPUCOL_OK)
 					 status = GPUCOL_UNSUPPORTED);
 			break;
 		case GPUCOL_CPU_ACC_SUM_F:
@@ -694,6 +693,10 @@ update_acc(GpucolCpuWorker *worker, GpucolCpuGroups *groups, const GpucolCpuAcc 
 		case GPUCOL_CPU_ACC_MIN_S:
 		case GPUCOL_CPU_ACC_MAX_S:
 			return gpucol_cpu_extreme_update(worker, groups, acc, valid, vector);
+		case GPUCOL_CPU_ACC_MIN_P:
+		case GPUCOL_CPU_ACC_MAX_P:
+			gpucol_cpu_packed_extreme_update(worker, groups, acc, valid, vector->ordinal);
+			break;
 	}
 	return status;
 }

@@ -387,7 +387,8 @@ typedef enum GpucolCpuAccOp
 	GPUCOL_CPU_ACC_DISTINCT,	/* number of entries in its set */
 	GPUCOL_CPU_ACC_MIN_S,		/* see engine/cpu/extreme.c */
 	GPUCOL_CPU_ACC_MAX_S,
-	GPUCOL_CPU_ACC_PRODUCTS		/* n, two sums, sum of products; `order` is the other register */
+	GPUCOL_CPU_ACC_PRODUCTS,	/* n, two sums, sum of products; `order` is the other register */
+	GPUCOL_CPU_ACC_MIN_P, GPUCOL_CPU_ACC_MAX_P	/* see engine/cpu/extreme_packed.c */
 } GpucolCpuAccOp;
 
 typedef struct GpucolCpuAcc

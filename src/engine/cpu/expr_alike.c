@@ -53,7 +53,8 @@ gpucol_cpu_alike_is_read_by(const GpucolRun *run, uint16_t reg, bool (*takes) (u
 		if (run->code.keys[k] == reg)
 			return false;
 	for (int a = 0; a < program->naggs; a++)
-		if (run->code.aggs[a].arg == reg && run->code.aggs[a].op != GPUCOL_AGG_COUNT)
+		if (run->code.aggs[a].arg == reg && run->code.aggs[a].op != GPUCOL_AGG_COUNT &&
+			!gpucol_agg_is_packed(&run->code.aggs[a]))
 			return false;
 	return true;
 }
