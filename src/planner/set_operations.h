@@ -72,7 +72,14 @@ extern bool gpucol_union_groups(Query *query);
 /* union_types.c: a statement in which branches of UNION ALL have the types of its columns. */
 extern Query *gpucol_union_types(Query *parse);
 
-/* values_union.c: a statement in which columns that LATERAL VALUES make rows of are a UNION ALL. */
+/* values_fold.c: a statement in which aggregates over VALUES and unnest() of a row's columns are expressions. */
+extern Query *gpucol_values_fold(Query *parse);
+
+/*
+ * values_union.c: the rows of VALUES, unnest() of arrays or UNION ALL in a range table, as a List of List of Expr as
+ * its query sees them, or NIL; a statement in which columns that LATERAL VALUES make rows of are a UNION ALL.
+ */
+extern List *gpucol_values_rows(const RangeTblEntry *rte);
 extern Query *gpucol_values_union(Query *parse);
 
 #endif							/* GPUCOL_PLANNER_SET_OPERATIONS_H */

@@ -211,15 +211,19 @@ subquery_rows(const Query *query)
 	return rows;
 }
 
-/* The rows of a table that is made of columns beside it, as a List of List of Expr, or NIL. */
-static List *
-rows_of(const RangeTblEntry *rte)
+List *
+gpucol_values_rows(const RangeTblEntry *rte)
 {
-	if (!rte->lateral)
-		return NIL;
 	if (rte->rtekind == RTE_FUNCTION)
 		return unnested_rows(rte);
 	return rte->rtekind == RTE_SUBQUERY && !rte->security_barrier ? subquery_rows(rte->subquery) : NIL;
+}
+
+/* The rows of a table that is made of columns beside it, or NIL. */
+static List *
+rows_of(const RangeTblEntry *rte)
+{
+	return rte->lateral ? gpucol_values_rows(rte) : NIL;
 }
 
 /* Find the one table whose columns rows are made of; true if there is anything else in them. */
