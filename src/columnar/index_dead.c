@@ -212,8 +212,9 @@ typedef struct Conflict
 
 /*
  * May the entry of a row go?  If it is marked it may; then it is asked for who has deleted the row.  Who does not
- * see that does not see the end of its segment, either.  *probes: how many tombstones may still be looked for
- * where the entry is not marked.
+ * see that does not see the end of its segment, either.  Where nobody has, it was marked for that end: whoever did
+ * so knew better than this backend, which does not always look anew for the oldest snapshot.  *probes: how many
+ * tombstones may still be looked for where the entry is not marked.
  */
 static bool
 may_go(GpucolDirectory *dir, uint64 row_number, bool marked, Fates *fates, int *probes, Conflict *conflict)
@@ -233,7 +234,9 @@ may_go(GpucolDirectory *dir, uint64 row_number, bool marked, Fates *fates, int *
 	if (!marked && !is_removable(dir, row_number, deleter))
 		return false;
 	conflict->any_folded |= !TransactionIdIsValid(deleter);
-	if (TransactionIdIsNormal(deleter))
+	if (!TransactionIdIsValid(deleter))
+		conflict->latest = gpucol_fold_count_later(conflict->latest, fate->ender);
+	else if (TransactionIdIsNormal(deleter))
 		conflict->latest = gpucol_fold_count_later(conflict->latest, deleter);
 	return true;
 }

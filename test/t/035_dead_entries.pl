@@ -73,6 +73,46 @@ my $seen = eval { $reader->query("SELECT v FROM packed WHERE id = 77") };
 ok(!defined $seen || $seen =~ /^0$/m || $reader->{stderr} =~ /conflict with recovery|terminating connection|server closed/,
 	'the standby gets what its snapshot saw, or is cancelled') || diag("got $seen and $reader->{stderr}");
 eval { $reader->quit };
+
+# Entries of places that rows were packed away from, marked by a session for which every snapshot sees the packing, and
+# deleted by one that last looked when one did not.  A transaction that stays open keeps that one from looking again.
+$node->safe_psql('postgres', <<'SQL');
+CREATE TABLE moved (id int PRIMARY KEY, v int) USING gpucol;
+SECURITY LABEL FOR gpucol ON TABLE moved IS 'automerge_threshold = 1';
+DO $$
+BEGIN
+	FOR i IN 1 .. 10 LOOP
+		INSERT INTO moved SELECT j, j FROM generate_series(100 * i - 99, 100 * i) j;
+		PERFORM gpucol.merge('moved');
+	END LOOP;
+END $$;
+SQL
+my %session = map { $_ => $node->background_psql('postgres') } qw(oldest open late marker);
+my $BY_KEY = 'SET enable_seqscan = off; SET enable_bitmapscan = off; SET gpucol.pushdown = forbid;';
+my $ALL_BY_KEY = "$BY_KEY SELECT count(v) FROM moved WHERE id > 0;";
+
+$node->wait_for_catchup($standby);
+$reader = $standby->background_psql('postgres', on_error_stop => 0);
+$reader->query_safe("BEGIN ISOLATION LEVEL REPEATABLE READ; $BY_KEY");
+like($reader->query_safe('SELECT v FROM moved WHERE id = 999'), qr/^999$/m, 'the standby reads by key before the packing');
+$session{oldest}->query_safe('BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT 1;');
+$node->safe_psql('postgres', 'VACUUM moved');
+is($node->safe_psql('postgres', "SELECT count(*) FROM gpucol.segments('moved')"), 1, 'the segments are packed');
+$session{marker}->query_safe($ALL_BY_KEY);
+$node->safe_psql('postgres', 'SELECT pg_current_xact_id()');
+$session{open}->query_safe('BEGIN; SELECT pg_current_xact_id();');
+$session{late}->query_safe("$BY_KEY BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT v FROM moved WHERE id = 999;");
+$session{oldest}->query_safe('COMMIT;');
+$session{marker}->query_safe($ALL_BY_KEY);
+$session{late}->query_safe('INSERT INTO moved SELECT i, i FROM generate_series(1001, 1400) i; COMMIT;');
+$session{open}->query_safe('COMMIT;');
+$_->quit for values %session;
+
+$node->wait_for_catchup($standby);
+$seen = eval { $reader->query('SELECT v FROM moved WHERE id = 999') };
+ok(!defined $seen || $seen =~ /^999$/m || $reader->{stderr} =~ /conflict with recovery|terminating connection|server closed/,
+	'the standby gets what its snapshot saw before the packing, or is cancelled') || diag("got $seen and $reader->{stderr}");
+eval { $reader->quit };
 $standby->stop;
 $node->stop;
 done_testing();
