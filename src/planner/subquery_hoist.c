@@ -260,18 +260,30 @@ order_aggregates(Node *node, Ordering *ordering)
 	return false;
 }
 
+/* Does a query number its rows in the order in which it reads them, or give them so to the one that it is `below`? */
+static bool
+keeps_order(const Query *query, bool below)
+{
+	return query->hasWindowFuncs || (below && !query->hasAggs && query->groupClause == NIL &&
+									 query->distinctClause == NIL && query->sortClause == NIL);
+}
+
 /*
  * May the rows of a subquery with ORDER BY, entry `rti`, come in any order?  What they are sorted by are its columns
  * then.
  */
 static bool
-needs_no_order(Query *query, Index rti, Query *subquery)
+needs_no_order(Query *query, bool below, Index rti, Query *subquery)
 {
 	bool		alone = list_length(query->jointree->fromlist) == 1 &&
 		IsA(linitial(query->jointree->fromlist), RangeTblRef) && query->groupClause == NIL;
 	Ordering	ordering = {.rti = rti,.subquery = alone ? subquery : NULL};
 	ListCell   *lc;
 
+	if (subquery->sortClause == NIL)
+		return true;
+	if (keeps_order(query, below))
+		return false;
 	foreach(lc, subquery->sortClause)
 	{
 		TargetEntry *tle = get_sortgroupclause_tle(lfirst(lc), subquery->targetList);
@@ -280,7 +292,7 @@ needs_no_order(Query *query, Index rti, Query *subquery)
 		if (tle->resname == NULL)
 			tle->resname = pstrdup("sort");
 	}
-	return subquery->sortClause == NIL || !order_aggregates((Node *) query->targetList, &ordering);
+	return !order_aggregates((Node *) query->targetList, &ordering);
 }
 
 /* Where the two sides of a join's conditions are, seen from the query that has them. */
@@ -306,9 +318,11 @@ move_in(Node *node, Moving *moving)
 	return (Node *) var;
 }
 
+static bool hoist_entries(Query *outer, Query *query, bool below);
+
 /* Have an entry of a query compute the keys that `outer`, the query around, may ask for; false if it stays. */
 static bool
-hoist_entry(Query *outer, Query *query, Index rti)
+hoist_entry(Query *outer, Query *query, bool below, Index rti)
 {
 	RangeTblEntry *rte = rt_fetch(rti, query->rtable);
 	GpucolGroupedJoin join = {.outer = outer,.rti = list_length(outer->rtable) + 1};
@@ -319,9 +333,9 @@ hoist_entry(Query *outer, Query *query, Index rti)
 	join.inner = copyObject(rte->subquery);
 	IncrementVarSublevelsUp((Node *) join.inner, -1, 2);
 	gpucol_subquery_split_first(join.inner);
-	gpucol_subquery_hoist(outer, join.inner);
-	if (!needs_no_order(query, rti, join.inner))
-		join.reason = "the order of its rows is one of an aggregate above joins or groups";
+	hoist_entries(outer, join.inner, true);
+	if (!needs_no_order(query, below, rti, join.inner))
+		join.reason = "the order of its rows is one that a query above reads";
 	if (join.reason != NULL || !gpucol_grouped_rows(&join, rte))
 	{
 		if (OidIsValid(join.relid))
@@ -335,8 +349,9 @@ hoist_entry(Query *outer, Query *query, Index rti)
 	return true;
 }
 
-bool
-gpucol_subquery_hoist(Query *outer, Query *query)
+/* ... all entries of a query, which is `below` one in `outer`'s subquery, or is that; false if none does. */
+static bool
+hoist_entries(Query *outer, Query *query, bool below)
 {
 	bool		any = false;
 
@@ -345,9 +360,15 @@ gpucol_subquery_hoist(Query *outer, Query *query)
 	{
 		if (refers_beyond(rt_fetch(rti, query->rtable)) && stands_plainly((Node *) query->jointree, rti) &&
 			!gpucol_subquery_has_whole_row(query, rti))
-			any |= hoist_entry(outer, query, rti);
+			any |= hoist_entry(outer, query, below, rti);
 	}
 	return any;
+}
+
+bool
+gpucol_subquery_hoist(Query *outer, Query *query)
+{
+	return hoist_entries(outer, query, false);
 }
 
 /* ---- conditions ---- */

@@ -99,7 +99,8 @@ FROM unnest(ARRAY[
 	'SELECT x.id, y.m FROM a x JOIN (SELECT id, (SELECT max(c) FROM (SELECT s, count(*) AS c FROM b WHERE b.k = a.k GROUP BY s) q) AS m FROM a) y ON x.id = y.id + 1']) q
 WHERE differ(q) IS NOT NULL OR NOT is_joined(q);
 
--- these stay, with the same rows: padded by a join, a whole row, one row of aggregates, errors of groups that nobody asks for, other conditions
+-- these stay, with the same rows: padded by a join, a whole row, one row of aggregates, errors of groups that nobody asks for, other conditions,
+-- rows that a query above reads in their order
 SELECT differ(q), is_joined(q)
 FROM unnest(ARRAY[
 	'SELECT id, (SELECT count(*) FROM e RIGHT JOIN (SELECT v FROM b LIMIT 3) x ON true LEFT JOIN (SELECT s, count(*) AS c FROM b WHERE b.k = a.k GROUP BY s) q ON q.c = e.v) FROM a WHERE id < 20',
@@ -116,6 +117,8 @@ FROM unnest(ARRAY[
 	'SELECT id, (WITH w AS MATERIALIZED (SELECT v FROM b WHERE b.k = a.k) SELECT max(v) - min(v) FROM w) FROM a',
 	'SELECT id, (SELECT max(x) FROM (SELECT 1000 / (o + 1) AS x FROM b WHERE b.k = a.k AND v < 20) q) FROM a',
 	'SELECT id, (SELECT array_agg(q.v) FROM (SELECT v FROM b WHERE b.k = a.k ORDER BY o DESC) q, (SELECT 1 LIMIT 1) r) FROM a',
+	'SELECT id, (SELECT max(v) FROM (SELECT v, row_number() OVER () AS r FROM (SELECT v FROM b WHERE b.k = a.k ORDER BY v DESC, o) q) x WHERE r < 3) FROM a',
+	'SELECT id, (SELECT array_agg(v) FROM (SELECT v FROM (SELECT v FROM b WHERE b.k = a.k ORDER BY v DESC, o) q) r) FROM a',
 	'SELECT id, (SELECT s FROM b WHERE b.k = a.k GROUP BY s HAVING count(*) > 1000) FROM a']) q;
 
 -- row-level security of the table below: each user sees his own rows
