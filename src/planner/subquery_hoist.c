@@ -38,6 +38,7 @@
 
 #include "lower/harmless_query.h"
 #include "plan/reason.h"
+#include "planner/set_groups.h"
 #include "planner/subquery.h"
 #include "planner/subquery_join.h"
 
@@ -192,30 +193,6 @@ refers_beyond(const RangeTblEntry *rte)
 	return found.outer && !found.own && !found.farther;
 }
 
-/* Does a table stand where no join pads it with NULLs? */
-static bool
-stands_plainly(Node *node, Index rti)
-{
-	ListCell   *lc;
-
-	check_stack_depth();
-	if (IsA(node, RangeTblRef))
-		return ((RangeTblRef *) node)->rtindex == (int) rti;
-	if (IsA(node, JoinExpr))
-	{
-		JoinExpr   *join = (JoinExpr *) node;
-
-		return ((join->jointype == JOIN_INNER || join->jointype == JOIN_LEFT) && stands_plainly(join->larg, rti)) ||
-			((join->jointype == JOIN_INNER || join->jointype == JOIN_RIGHT) && stands_plainly(join->rarg, rti));
-	}
-	foreach(lc, castNode(FromExpr, node)->fromlist)
-	{
-		if (stands_plainly(lfirst(lc), rti))
-			return true;
-	}
-	return false;
-}
-
 /* Have an aggregate that collects see its rows in the order that a subquery, entry `rti`, has. */
 static void
 order_aggregate(Aggref *agg, Index rti, const Query *subquery)
@@ -358,7 +335,7 @@ hoist_entries(Query *outer, Query *query, bool below)
 	check_stack_depth();
 	for (int rti = 1; rti <= list_length(query->rtable); rti++)
 	{
-		if (refers_beyond(rt_fetch(rti, query->rtable)) && stands_plainly((Node *) query->jointree, rti) &&
+		if (refers_beyond(rt_fetch(rti, query->rtable)) && gpucol_set_keeps_rows((Node *) query->jointree, rti) &&
 			!gpucol_subquery_has_whole_row(query, rti))
 			any |= hoist_entry(outer, query, below, rti);
 	}
