@@ -80,13 +80,7 @@ extern void gpucol_final_datums(const GpucolFinal *final, const GpucolAggState *
 extern void gpucol_final_column(const GpucolFinal *final, const GpucolAggState *states, int nstates,
 								uint32 nrows, GpucolOutput *output, GpucolResultColumn *column);
 
-/*
- * result_agg.c: a sum, a mantissa of this scale, divided by a number of values, as numeric's division does it;
- * palloc'd
- */
-extern Datum gpucol_average_datum(__int128 sum, int scale, int64 count);
-
-/* ... a difference of timestamps in microseconds, days apart, as PostgreSQL shows it; palloc'd */
+/* result_agg.c: a difference of timestamps in microseconds, days apart, as PostgreSQL shows it; palloc'd */
 extern Datum gpucol_span_datum(int64 usecs);
 
 /* result_regression.c: that of an aggregate of pairs for a group */

@@ -6,8 +6,7 @@
  *
  * Numeric results are formed by numeric's SQL functions over the exact integer
  * state, in the way of PostgreSQL's final functions, so that they equal
- * PostgreSQL's digit for digit: an average is sum / n, a variance is
- * (n * sumsq - sum * sum) / (n * (n - 1)), each by numeric division.
+ * PostgreSQL's digit for digit (moments.c: averages and variances).
  *
  * What takes a few instructions a group is formed by loops over one aggregate's
  * states of many groups.
@@ -25,17 +24,11 @@
 #include "utils/numeric.h"
 #include "utils/timestamp.h"
 
+#include "exec/moments.h"
 #include "exec/result.h"
 #include "kernel/agg_state.h"
 #include "kernel/packed_decimal.h"
 #include "lower/lower.h"
-
-/* Of numeric: its digits are of this base, and a quotient has so many significant decimal ones. */
-#define NUMERIC_BASE_DIGITS	4
-#define NUMERIC_SIGNIFICANT_DIGITS	16
-
-/* Digits by which a root is computed beyond the wanted scale. */
-#define ROOT_GUARD_DIGITS	30
 
 static Datum
 int8_overflow(void)
@@ -123,67 +116,6 @@ sum_numeric(const GpucolFinal *final, const GpucolAggState *states)
 	return gpucol_typemap_numeric(sum, scale);
 }
 
-/*
- * The weight of the first base-10000 digit of mantissa / 10^scale, and that digit; both are 0 of 0.  The mantissa
- * has less than GPUCOL_INT128_DIGITS digits.
- */
-static int
-first_digit(__int128 mantissa, int scale, int *digit)
-{
-	__int128	limit = 1;
-	int			ndigits = 0;
-	int			exponent;		/* of the first decimal digit */
-	int			weight;
-	int			behind;			/* decimal digits behind those of the first one */
-
-	for (; mantissa >= limit; limit *= 10)
-		ndigits++;
-	exponent = ndigits == 0 ? 0 : ndigits - 1 - scale;
-	weight = exponent >= 0 ? exponent / NUMERIC_BASE_DIGITS :
-		-((NUMERIC_BASE_DIGITS - 1 - exponent) / NUMERIC_BASE_DIGITS);
-	behind = ndigits - 1 - (exponent - weight * NUMERIC_BASE_DIGITS);
-	*digit = (int) (behind >= 0 ? mantissa / gpucol_lower_power10(behind) : mantissa * gpucol_lower_power10(-behind));
-	return weight;
-}
-
-/*
- * A sum divided by a number of rows, as numeric's division does it: rounded to the scale that select_div_scale
- * (numeric.c) chooses.  False where the mantissa may exceed an int128, or there are more digits than division shows.
- */
-static bool
-divide_sum(__int128 sum, int scale, int64 count, __int128 *mantissa, int *result_scale)
-{
-	__int128	rest = sum < 0 ? -sum : sum;
-	int			digit;
-	int			count_digit;
-	int			weight;
-
-	if (rest < 0 || rest >= gpucol_lower_power10(GPUCOL_INT128_DIGITS - 1))
-		return false;
-	weight = first_digit(rest, scale, &digit) - first_digit(count, 0, &count_digit);
-	weight -= digit <= count_digit;
-	*result_scale = Max(NUMERIC_SIGNIFICANT_DIGITS - weight * NUMERIC_BASE_DIGITS, scale);
-	*result_scale = Max(*result_scale, 0);
-	if (*result_scale > NUMERIC_MAX_DISPLAY_SCALE || *result_scale - scale > GPUCOL_INT128_DIGITS - 1 ||
-		__builtin_mul_overflow(rest, 2 * gpucol_lower_power10(*result_scale - scale), &rest))
-		return false;
-	rest = (rest / count + 1) / 2;
-	*mantissa = sum < 0 ? -rest : rest;
-	return true;
-}
-
-Datum
-gpucol_average_datum(__int128 sum, int scale, int64 count)
-{
-	__int128	mantissa;
-	int			result_scale;
-
-	if (divide_sum(sum, scale, count, &mantissa, &result_scale))
-		return gpucol_typemap_numeric(mantissa, result_scale);
-	return DirectFunctionCall2(numeric_div, gpucol_typemap_numeric(sum, scale),
-							   NumericGetDatum(int64_to_numeric(count)));
-}
-
 /* avg as the mantissa of a numeric, if it is one that is found quickly */
 static bool
 avg_mantissa(const GpucolFinal *final, const GpucolAggState *states, __int128 *mantissa, int *scale)
@@ -194,7 +126,7 @@ avg_mantissa(const GpucolFinal *final, const GpucolAggState *states, __int128 *m
 	if (final->low_state >= 0)
 		return false;
 	sum = shown_sum(final, states, &sum_scale);
-	return divide_sum(sum, sum_scale, states[final->state].count, mantissa, scale);
+	return gpucol_divide_sum(sum, sum_scale, states[final->state].count, mantissa, scale);
 }
 
 /* avg as numeric */
@@ -211,100 +143,14 @@ avg_numeric(const GpucolFinal *final, const GpucolAggState *states)
 	return gpucol_average_datum(sum, scale, count);
 }
 
-/* The scale at which a numeric is displayed. */
-static int
-display_scale(Datum value)
-{
-	return DatumGetInt32(DirectFunctionCall1(numeric_scale, value));
-}
-
-/* The root of a variance, rounded to the variance's own scale. */
-static Datum
-root_numeric(Datum variance)
-{
-	int			scale = display_scale(variance);
-	Datum		precise;
-
-	precise = DirectFunctionCall2(numeric_round, variance,
-								  Int32GetDatum(scale + ROOT_GUARD_DIGITS));
-	return DirectFunctionCall2(numeric_round,
-							   DirectFunctionCall1(numeric_sqrt, precise),
-							   Int32GetDatum(scale));
-}
-
-/* The root of value / 10^scale in units of 10^-scale, rounded half up; false where that takes more than an int128. */
-static bool
-root_mantissa(__int128 value, int scale, __int128 *mantissa)
-{
-	unsigned __int128 square;
-	unsigned __int128 root;
-	__int128	product;
-
-	if (scale >= GPUCOL_INT128_DIGITS || __builtin_mul_overflow(value, gpucol_lower_power10(scale), &product))
-		return false;
-	square = (unsigned __int128) product;
-	root = (unsigned __int128) sqrtl((long double) square);
-	while (root * root > square)
-		root--;
-	while ((root + 1) * (root + 1) <= square)
-		root++;
-	*mantissa = (__int128) (root + (square - root * root > root));
-	return true;
-}
-
-/* A variance or its root as the mantissa of a numeric, if it is one that is found quickly. */
-static bool
-variance_mantissa(const GpucolFinal *final, const GpucolAggState *state, __int128 *mantissa, int *scale)
-{
-	__int128	sum = gpucol_agg_value128(state);
-	__int128	squares;
-	int64		pairs;
-
-	if (__builtin_mul_overflow(gpucol_agg_squares128(state), (__int128) state->count, &squares) ||
-		__builtin_mul_overflow(sum, sum, &sum) ||
-		__builtin_mul_overflow(state->count, state->count - (final->sample ? 1 : 0), &pairs))
-		return false;
-	if (squares <= sum)
-	{
-		*mantissa = *scale = 0;
-		return true;
-	}
-	return divide_sum(squares - sum, 2 * final->scale, pairs, mantissa, scale) &&
-		(!final->root || root_mantissa(*mantissa, *scale, mantissa));
-}
-
-/* The same by numeric's functions. */
-static Datum
-variance_by_functions(const GpucolFinal *final, const GpucolAggState *state)
-{
-	Datum		n = NumericGetDatum(int64_to_numeric(state->count));
-	Datum		m = NumericGetDatum(int64_to_numeric(state->count -
-													 (final->sample ? 1 : 0)));
-	Datum		sum = gpucol_typemap_numeric(gpucol_agg_value128(state), final->scale);
-	Datum		sumsq = gpucol_typemap_numeric(gpucol_agg_squares128(state),
-											   2 * final->scale);
-	Datum		numerator;
-	Datum		zero = NumericGetDatum(int64_to_numeric(0));
-
-	numerator = DirectFunctionCall2(numeric_sub,
-									DirectFunctionCall2(numeric_mul, n, sumsq),
-									DirectFunctionCall2(numeric_mul, sum, sum));
-	if (DatumGetBool(DirectFunctionCall2(numeric_le, numerator, zero)))
-		return zero;
-	numerator = DirectFunctionCall2(numeric_div, numerator,
-									DirectFunctionCall2(numeric_mul, n, m));
-	return final->root ? root_numeric(numerator) : numerator;
-}
-
 /* var_pop, var_samp, stddev_pop, stddev_samp over exact sums */
 static Datum
 variance_numeric(const GpucolFinal *final, const GpucolAggState *state)
 {
-	__int128	mantissa;
-	int			scale;
+	GpucolMoments moments = {.count = state->count,.sum = gpucol_agg_value128(state),
+	.squares = gpucol_agg_squares128(state),.scale = final->scale,.sample = final->sample,.root = final->root};
 
-	return variance_mantissa(final, state, &mantissa, &scale) ? gpucol_typemap_numeric(mantissa, scale) :
-		variance_by_functions(final, state);
+	return gpucol_variance_datum(&moments);
 }
 
 /* The same over floats: squares is the sum of squared deviations. */

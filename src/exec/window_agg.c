@@ -5,7 +5,8 @@
  *
  * Counts and exact sums are differences of those before two places, so that a frame costs
  * the same whatever its size.  Sums of floats are added from the frame's first row to its
- * last, as PostgreSQL adds them, going on from the row before where the frame only grows.
+ * last, and their squares, as PostgreSQL adds them, going on from the row before where the
+ * frame only grows.
  * Least and greatest values come from a queue of the rows that can still be the result;
  * of frames with holes, from a tree.
  *
@@ -26,6 +27,9 @@
 
 /* PostgreSQL's average also squares its rows, which for larger ones might overflow. */
 #define LARGEST_AVERAGED	1e100
+
+/* Sums of squares below are those of 128 bits. */
+#define LARGEST_SQUARES	1.6e38
 
 #define ROW(place)	(part->items[place].row)
 #define AT(place)	gpucol_window_at(part, place)
@@ -71,8 +75,7 @@ gpucol_window_agg_prepare(GpucolWindowFunction *f, GpucolWindowRows *rows)
 	const GpucolWindowInput *in;
 
 	f->scale = 0;
-	if (f->kind != GPUCOL_WINDOW_SUM && f->kind != GPUCOL_WINDOW_SUM_NUMERIC &&
-		f->kind != GPUCOL_WINDOW_AVG_NUMERIC)
+	if (f->kind != GPUCOL_WINDOW_SUM && !gpucol_window_is_formed(f->kind))
 		return NULL;
 	in = &rows->inputs[f->input];
 	if (in->mantissas)
@@ -146,6 +149,47 @@ count_true(const GpucolWindowFunction *f, const GpucolWindowPart *part,
 	scratch->places[part->n] = count;
 }
 
+/* Sum the squares of the rows before each place; the largest one. */
+static double
+square_before(const GpucolWindowFunction *f, const GpucolWindowPart *part, const GpucolWindowScratch *scratch)
+{
+	double		largest = 0;
+	uint128		sum = 0;
+
+	for (uint32 i = 0; i < part->n; i++)
+	{
+		int64		value = f->ints[ROW(i)];
+
+		scratch->squares[i] = sum;
+		sum += (uint128) ((int128) value * value);
+		largest = Max(largest, (double) value * (double) value);
+	}
+	scratch->squares[part->n] = sum;
+	return largest;
+}
+
+/* The sums of squares of frames; NULL, or why there is none. */
+static const char *
+run_squares(GpucolWindowFunction *f, const GpucolWindowPart *part, GpucolWindowScratch *scratch)
+{
+	double		largest = square_before(f, part, scratch);
+
+	for (uint32 i = 0; i < part->n; i++)
+	{
+		GpucolWindowSpan spans[3];
+		uint32		at = AT(i);
+		int			n = gpucol_window_spans(part, i, spans);
+		uint128		sum = 0;
+
+		if (f->counts[at] * largest > LARGEST_SQUARES)
+			return "sums of squares of more than 128 bits";
+		for (int k = 0; k < n; k++)
+			sum += scratch->squares[spans[k].end] - scratch->squares[spans[k].start];
+		f->squares[at] = (int128) sum;
+	}
+	return NULL;
+}
+
 static const char *
 run_sums(GpucolWindowFunction *f, const GpucolWindowPart *part, GpucolWindowScratch *scratch)
 {
@@ -204,9 +248,36 @@ run_sums(GpucolWindowFunction *f, const GpucolWindowPart *part, GpucolWindowScra
 typedef struct FloatSum
 {
 	double		sum;
+	double		squares;		/* of deviations */
 	uint32		count;
 	bool		failed;			/* PostgreSQL would raise an error, or might */
 } FloatSum;
+
+/* The next row of a variance, by the algorithm of Youngs and Cramer, as PostgreSQL's float8_accum has it. */
+static inline void
+add_deviation(double value, FloatSum *state)
+{
+	double		n = (double) state->count + 1;
+	double		sum = state->sum + value;
+	double		deviation;
+
+	if (state->count == 0)
+	{
+		if (isnan(value) || isinf(value))
+			state->squares = NAN;
+	}
+	else
+	{
+		deviation = value * n - sum;
+		state->squares += deviation * deviation / (n * (n - 1));
+		if (isinf(sum) || isinf(state->squares))
+		{
+			state->failed |= !isinf(state->sum) && !isinf(value);
+			state->squares = NAN;
+		}
+	}
+	state->sum = sum;
+}
 
 static inline void
 add_float(const GpucolWindowFunction *f, const GpucolWindowInput *in, uint32 row, FloatSum *state)
@@ -217,7 +288,9 @@ add_float(const GpucolWindowFunction *f, const GpucolWindowInput *in, uint32 row
 	if (in->isnull[row])
 		return;
 	value = in->type == FLOAT4OID ? DatumGetFloat4(in->values[row]) : DatumGetFloat8(in->values[row]);
-	if (f->kind == GPUCOL_WINDOW_AVG_FLOAT)
+	if (f->kind == GPUCOL_WINDOW_VAR_FLOAT)
+		add_deviation(value, state);
+	else if (f->kind == GPUCOL_WINDOW_AVG_FLOAT)
 	{
 		state->sum += value;
 		state->failed |= fabs(value) > LARGEST_AVERAGED && !isinf(value);
@@ -231,6 +304,25 @@ add_float(const GpucolWindowFunction *f, const GpucolWindowInput *in, uint32 row
 		state->sum = sum;
 	}
 	state->count++;
+}
+
+/* What is made of a frame's sums. */
+static Datum
+float_result(const GpucolWindowFunction *f, Oid type, const FloatSum *state)
+{
+	double		n = (double) state->count;
+	double		variance;
+
+	switch (f->kind)
+	{
+		case GPUCOL_WINDOW_AVG_FLOAT:
+			return Float8GetDatum(state->count == 0 ? 0 : state->sum / n);
+		case GPUCOL_WINDOW_VAR_FLOAT:
+			variance = state->count == 0 ? 0 : state->squares / (f->sample ? n - 1 : n);
+			return Float8GetDatum(f->root ? sqrt(variance) : variance);
+		default:
+			return type == FLOAT4OID ? Float4GetDatum((float) state->sum) : Float8GetDatum(state->sum);
+	}
 }
 
 static const char *
@@ -268,12 +360,8 @@ run_floats(GpucolWindowFunction *f, const GpucolWindowPart *part)
 		}
 		if (state.failed)
 			return "a sum of floats that may be out of range";
-		f->isnull[result] = state.count == 0;
-		if (f->kind == GPUCOL_WINDOW_AVG_FLOAT)
-			f->values[result] = Float8GetDatum(state.count == 0 ? 0 : state.sum / (double) state.count);
-		else
-			f->values[result] = in->type == FLOAT4OID ? Float4GetDatum((float) state.sum) :
-				Float8GetDatum(state.sum);
+		f->isnull[result] = state.count < (f->sample ? 2 : 1);
+		f->values[result] = float_result(f, in->type, &state);
 	}
 	return NULL;
 }
@@ -432,11 +520,14 @@ gpucol_window_agg_run(GpucolWindowFunction *f, const GpucolWindowPart *part,
 			return NULL;
 		case GPUCOL_WINDOW_SUM_FLOAT:
 		case GPUCOL_WINDOW_AVG_FLOAT:
+		case GPUCOL_WINDOW_VAR_FLOAT:
 			return run_floats(f, part);
 		case GPUCOL_WINDOW_FED:
 			return gpucol_window_fed_run(f, part);
 		default:
 			why = run_sums(f, part, scratch);
+			if (why == NULL && f->squares != NULL)
+				why = run_squares(f, part, scratch);
 			if (why == NULL && f->shown != NULL)
 				run_shown(f, part, scratch);
 			return why;

@@ -87,14 +87,7 @@ function_column(const GpucolWindowState *state, const GpucolWindowFunction *f)
 	return state->ncolumns + (int) (f - state->functions);
 }
 
-/* Are the results numerics that are formed, each in the place of the one before? */
-static bool
-is_formed(const GpucolWindowFunction *f)
-{
-	return f->kind == GPUCOL_WINDOW_SUM_NUMERIC || f->kind == GPUCOL_WINDOW_AVG_NUMERIC;
-}
-
-/* Are they shown as mantissas?  Their scale may be another in each part. */
+/* Are the results of a function shown as mantissas?  Their scale may be another in each part. */
 static bool
 shows_sums(const GpucolWindowState *state, const BatchColumn *column)
 {
@@ -148,7 +141,7 @@ init_column(GpucolWindowState *state, BatchColumn *column, Expr *expr)
 		column->expr = ExecInitExpr(expr, &state->css.ss.ps);
 		pull_varattnos((Node *) expr, INDEX_VAR, &column->reads);
 		for (int l = 0; l < chunk->nlate && !column->map.typbyval; l++)
-			column->copied |= is_formed(chunk->late[l].f) &&
+			column->copied |= gpucol_window_is_formed(chunk->late[l].f->kind) &&
 				is_read(column->reads, function_column(state, chunk->late[l].f));
 	}
 	if (column->fetched == NULL)
@@ -559,7 +552,7 @@ evaluate_row(GpucolWindowState *state, uint32 i)
 		}
 		if (column->isnull[i])
 			continue;
-		if (column->late != NULL && is_formed(column->late))
+		if (column->late != NULL && gpucol_window_is_formed(column->late->kind))
 			column->values[i] = copy_formed(column, column->values[i]);
 		else if (column->copied || (chunk->batches->compute != NULL && !column->map.typbyval))
 			column->values[i] = datumCopy(column->values[i], false, column->map.typlen);

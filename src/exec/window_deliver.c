@@ -25,8 +25,7 @@
 static bool
 is_late(const GpucolWindowFunction *f)
 {
-	return f->value != NULL || f->instead != NULL || f->kind == GPUCOL_WINDOW_SUM_NUMERIC ||
-		f->kind == GPUCOL_WINDOW_AVG_NUMERIC;
+	return f->value != NULL || f->instead != NULL || gpucol_window_is_formed(f->kind);
 }
 
 /* The clause in whose order rows come. */

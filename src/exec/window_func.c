@@ -18,17 +18,18 @@
 #include "utils/memutils.h"
 
 #include "columnar/typemap.h"
-#include "exec/result.h"
+#include "exec/moments.h"
 #include "exec/window_agg.h"
 #include "exec/window_func.h"
 
 bool
-gpucol_window_scratch_init(GpucolWindowScratch *scratch, GpucolWindowRows *rows, uint32 largest)
+gpucol_window_scratch_init(GpucolWindowScratch *scratch, GpucolWindowRows *rows, uint32 largest, bool squares)
 {
 	Size		n = (Size) largest + 2;
 
-	if (!gpucol_window_rows_fit(rows, n * (sizeof(int128) + 4 * sizeof(uint32))))
+	if (!gpucol_window_rows_fit(rows, n * ((squares ? 2 : 1) * sizeof(int128) + 4 * sizeof(uint32))))
 		return false;
+	scratch->squares = squares ? gpucol_window_rows_alloc(rows, n * sizeof(int128)) : NULL;
 	scratch->sums = gpucol_window_rows_alloc(rows, n * sizeof(int128));
 	scratch->counts = gpucol_window_rows_alloc(rows, n * sizeof(uint32));
 	scratch->places = gpucol_window_rows_alloc(rows, n * sizeof(uint32));
@@ -39,6 +40,8 @@ gpucol_window_scratch_init(GpucolWindowScratch *scratch, GpucolWindowRows *rows,
 void
 gpucol_window_scratch_free(GpucolWindowScratch *scratch)
 {
+	if (scratch->squares != NULL)
+		pfree(scratch->squares);
 	pfree(scratch->sums);
 	pfree(scratch->counts);
 	pfree(scratch->places);
@@ -62,8 +65,11 @@ make_results(GpucolWindowFunction *f, GpucolWindowRows *rows)
 {
 	Size		n = rows->nrows;
 
-	if (!gpucol_window_rows_fit(rows, n * (sizeof(int128) + sizeof(uint32) + 1)))
+	if (!gpucol_window_rows_fit(rows, n * ((f->kind == GPUCOL_WINDOW_VAR_NUMERIC ? 2 : 1) * sizeof(int128) +
+										   sizeof(uint32) + 1)))
 		return false;
+	if (f->kind == GPUCOL_WINDOW_VAR_NUMERIC)
+		f->squares = gpucol_window_rows_alloc(rows, n * sizeof(int128));
 	switch (f->kind)
 	{
 		case GPUCOL_WINDOW_LAG:
@@ -76,6 +82,7 @@ make_results(GpucolWindowFunction *f, GpucolWindowRows *rows)
 			break;
 		case GPUCOL_WINDOW_SUM_NUMERIC:
 		case GPUCOL_WINDOW_AVG_NUMERIC:
+		case GPUCOL_WINDOW_VAR_NUMERIC:
 			f->sums = gpucol_window_rows_alloc(rows, n * sizeof(int128));
 			f->counts = gpucol_window_rows_alloc(rows, n * sizeof(uint32));
 			if (f->shown != NULL)
@@ -99,6 +106,7 @@ gpucol_window_func_prepare(GpucolWindowFunction *f, GpucolWindowRows *rows)
 	f->shown = NULL;
 	f->shown_scale = NULL;
 	f->sums = NULL;
+	f->squares = NULL;
 	f->source = NULL;
 	f->values = NULL;
 	f->formed = (Datum) 0;
@@ -291,27 +299,49 @@ gpucol_window_func_run(GpucolWindowFunction *f, const GpucolWindowPart *part,
  * ------------------------------------------------------------------------
  */
 
-/* A sum or average as numeric; it is kept for the next row, which often has the same. */
+/* The result of sums at a scale. */
+static Datum
+result_of(const GpucolWindowFunction *f, int128 sum, int128 squares, uint32 count, int scale)
+{
+	GpucolMoments moments = {.count = count,.sum = sum,.squares = squares,.scale = scale,.sample = f->sample,
+	.root = f->root};
+
+	switch (f->kind)
+	{
+		case GPUCOL_WINDOW_AVG_NUMERIC:
+			return gpucol_average_datum(sum, scale, count);
+		case GPUCOL_WINDOW_VAR_NUMERIC:
+			return gpucol_variance_datum(&moments);
+		default:
+			return gpucol_typemap_numeric(sum, scale);
+	}
+}
+
+/* A sum, average or variance as numeric; it is kept for the next row, which often has the same. */
 static Datum
 form_numeric(GpucolWindowFunction *f, uint32 at)
 {
 	int128		sum = f->sums[at];
+	int128		squares = f->squares == NULL ? 0 : f->squares[at];
 	int			scale = f->shown_scale != NULL ? f->shown_scale[at] : f->scale;
 	MemoryContext old;
 
-	if (f->formed != (Datum) 0 && f->formed_sum == sum && f->formed_count == f->counts[at] &&
-		f->formed_scale == scale)
+	if (f->formed != (Datum) 0 && f->formed_sum == sum && f->formed_squares == squares &&
+		f->formed_count == f->counts[at] && f->formed_scale == scale)
 		return f->formed;
 	f->nformed++;
 	f->formed_sum = sum;
+	f->formed_squares = squares;
 	f->formed_count = f->counts[at];
 	f->formed_scale = (uint8) scale;
 	for (int i = f->scale; i > scale; i--)
+	{
 		sum /= 10;
+		squares /= 100;
+	}
 	MemoryContextReset(f->formed_context);
 	old = MemoryContextSwitchTo(f->formed_context);
-	f->formed = f->kind == GPUCOL_WINDOW_AVG_NUMERIC ? gpucol_average_datum(sum, scale, f->formed_count) :
-		gpucol_typemap_numeric(sum, scale);
+	f->formed = result_of(f, sum, squares, f->formed_count, scale);
 	MemoryContextSwitchTo(old);
 	return f->formed;
 }
@@ -319,6 +349,6 @@ form_numeric(GpucolWindowFunction *f, uint32 at)
 Datum
 gpucol_window_func_numeric(GpucolWindowFunction *f, uint32 at, bool *isnull)
 {
-	*isnull = f->counts[at] == 0;
+	*isnull = f->counts[at] < (f->sample ? 2 : 1);
 	return *isnull ? (Datum) 0 : form_numeric(f, at);
 }

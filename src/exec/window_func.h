@@ -45,6 +45,8 @@ typedef struct GpucolWindowFunction
 	uint64	   *shown;			/* scale less the digits shown, where they vary */
 	GpucolWindowCodes codes;	/* of an EXTREME */
 	bool		oldest;			/* of equal values the first is the result */
+	bool		sample;			/* a variance: of a sample, */
+	bool		root;			/* and its root is the result */
 	struct GpucolWindowFed *fed;	/* of a FED one (window_fed.c) */
 
 	/* results, by row or by place (gpucol_window_at) */
@@ -53,11 +55,13 @@ typedef struct GpucolWindowFunction
 	bool	   *isnull;
 	uint32	   *source;			/* the row that is the result */
 	int128	   *sums;			/* formed as numeric when the row is delivered */
+	int128	   *squares;		/* of variances */
 	uint32	   *counts;
 	uint8	   *shown_scale;	/* NULL: scale */
 
 	/* the last numeric that was formed */
 	int128		formed_sum;
+	int128		formed_squares;
 	uint32		formed_count;
 	uint8		formed_scale;
 	Datum		formed;
@@ -69,13 +73,14 @@ typedef struct GpucolWindowFunction
 typedef struct GpucolWindowScratch
 {
 	int128	   *sums;			/* before each place, and in all */
+	uint128    *squares;		/* where variances are wanted: modulo 2^128 */
 	uint32	   *counts;
 	uint32	   *places;
 	uint32	   *tree;			/* of frames with holes: twice as large */
 } GpucolWindowScratch;
 
 extern bool gpucol_window_scratch_init(GpucolWindowScratch *scratch, GpucolWindowRows *rows,
-									   uint32 largest);
+									   uint32 largest, bool squares);
 extern void gpucol_window_scratch_free(GpucolWindowScratch *scratch);
 
 /* Does the function look at frames? */
@@ -91,7 +96,7 @@ extern const char *gpucol_window_func_prepare(GpucolWindowFunction *f, GpucolWin
 extern const char *gpucol_window_func_run(GpucolWindowFunction *f, const GpucolWindowPart *part,
 										  GpucolWindowScratch *scratch);
 
-/* The result of a sum or an average that is numeric, by where it is kept. */
+/* The result of a sum, an average or a variance that is numeric, by where it is kept. */
 extern Datum gpucol_window_func_numeric(GpucolWindowFunction *f, uint32 at, bool *isnull);
 
 #endif							/* GPUCOL_EXEC_WINDOW_FUNC_H */

@@ -202,7 +202,8 @@ init_function(GpucolWindowState *state, GpucolWindowFunction *f, const WindowFun
 									  linitial(exprs));
 			break;
 	}
-	if (f->kind >= GPUCOL_WINDOW_SUM_NUMERIC && f->kind <= GPUCOL_WINDOW_AVG_NUMERIC)
+	gpucol_window_variance(func->winfnoid, &f->sample, &f->root);
+	if (gpucol_window_is_formed(f->kind))
 		f->formed_context = AllocSetContextCreate(state->css.ss.ps.state->es_query_cxt,
 												  "gpucol window result", ALLOCSET_SMALL_SIZES);
 }

@@ -147,6 +147,17 @@ largest_partition(const GpucolWindowState *state, const uint8 *begins, uint64 *p
 	return Max(largest, state->rows.nrows - start);
 }
 
+/* Are there variances among the functions of a clause? */
+static bool
+has_variances(const GpucolWindowState *state, int number)
+{
+	bool		has = false;
+
+	for (int i = 0; i < state->nfunctions; i++)
+		has |= state->functions[i].clause == number && state->functions[i].squares != NULL;
+	return has;
+}
+
 /* All functions of a clause over one partition. */
 static const char *
 run_partition(GpucolWindowState *state, int number, GpucolWindowPart *part,
@@ -213,7 +224,7 @@ run_clause(GpucolWindowState *state, int number)
 	gpucol_window_order_mark(&state->rows, &state->order, clause->npartition, clause->nkeys, begins);
 	largest = largest_partition(state, begins, &clause->partitions);
 	if (!gpucol_window_part_init(&part, &state->rows, &clause->frames, largest) ||
-		!gpucol_window_scratch_init(&scratch, &state->rows, largest))
+		!gpucol_window_scratch_init(&scratch, &state->rows, largest, has_variances(state, number)))
 		return GPUCOL_WINDOW_MEMORY;
 	why = run_partitions(state, number, begins, &part, &scratch);
 	gpucol_window_scratch_free(&scratch);

@@ -64,6 +64,53 @@ static const struct
 	{F_BOOL_OR, GPUCOL_WINDOW_ANY}
 };
 
+/* The variances of a type. */
+#define VARIANCES(type, kind) \
+	{F_VARIANCE_##type, kind, true, false}, \
+	{F_VAR_SAMP_##type, kind, true, false}, \
+	{F_VAR_POP_##type, kind, false, false}, \
+	{F_STDDEV_##type, kind, true, true}, \
+	{F_STDDEV_SAMP_##type, kind, true, true}, \
+	{F_STDDEV_POP_##type, kind, false, true}
+
+static const struct
+{
+	Oid			function;
+	GpucolWindowKind kind;
+	bool		sample;
+	bool		root;
+}			variances[] = {
+	VARIANCES(INT2, GPUCOL_WINDOW_VAR_NUMERIC),
+	VARIANCES(INT4, GPUCOL_WINDOW_VAR_NUMERIC),
+	VARIANCES(INT8, GPUCOL_WINDOW_VAR_NUMERIC),
+	VARIANCES(NUMERIC, GPUCOL_WINDOW_VAR_NUMERIC),
+	VARIANCES(FLOAT4, GPUCOL_WINDOW_VAR_FLOAT),
+	VARIANCES(FLOAT8, GPUCOL_WINDOW_VAR_FLOAT)
+};
+
+static int
+find_variance(Oid function)
+{
+	for (int i = 0; i < (int) lengthof(variances); i++)
+	{
+		if (variances[i].function == function)
+			return i;
+	}
+	return -1;
+}
+
+bool
+gpucol_window_variance(Oid function, bool *sample, bool *root)
+{
+	int			i = find_variance(function);
+
+	if (i < 0)
+		return false;
+	*sample = variances[i].sample;
+	*root = variances[i].root;
+	return true;
+}
+
 /*
  * PostgreSQL's own min and max, and others that it optimizes like these, have a sort
  * operator.
@@ -127,6 +174,8 @@ find_kind(const WindowFunc *func)
 		if (known[i].function == func->winfnoid)
 			return known[i].kind;
 	}
+	if (find_variance(func->winfnoid) >= 0)
+		return variances[find_variance(func->winfnoid)].kind;
 	/* bool_and and bool_or have an order and are no min and max, but they are known */
 	if (OidIsValid(gpucol_window_extreme_order(func)))
 		return GPUCOL_WINDOW_EXTREME;

@@ -33,8 +33,10 @@ typedef enum GpucolWindowKind
 	GPUCOL_WINDOW_SUM,			/* of integers and money, as a 64-bit integer */
 	GPUCOL_WINDOW_SUM_NUMERIC,	/* of int8 and numeric */
 	GPUCOL_WINDOW_AVG_NUMERIC,	/* of integers and numeric */
+	GPUCOL_WINDOW_VAR_NUMERIC,	/* and these: variances, and their roots */
 	GPUCOL_WINDOW_SUM_FLOAT,	/* one row after another, as PostgreSQL adds */
 	GPUCOL_WINDOW_AVG_FLOAT,
+	GPUCOL_WINDOW_VAR_FLOAT,
 	GPUCOL_WINDOW_EXTREME,		/* min, max: the row whose value is first in an order */
 	GPUCOL_WINDOW_ALL,			/* bool_and, every */
 	GPUCOL_WINDOW_ANY,			/* bool_or */
@@ -46,6 +48,18 @@ typedef enum GpucolWindowKind
  * PostgreSQL's.
  */
 extern GpucolWindowKind gpucol_window_kind(const WindowFunc *func, const char **why);
+
+/* Is the result a numeric that is formed when its row is delivered? */
+static inline bool
+gpucol_window_is_formed(GpucolWindowKind kind)
+{
+	return kind >= GPUCOL_WINDOW_SUM_NUMERIC && kind <= GPUCOL_WINDOW_VAR_NUMERIC;
+}
+
+/*
+ * What a variance is of: is it one of a sample, and is its root taken?  False of what is none.
+ */
+extern bool gpucol_window_variance(Oid function, bool *sample, bool *root);
 
 /* Has a FED one an inverse transition function, for frames that leave rows behind? */
 extern bool gpucol_window_has_inverse(const WindowFunc *func);

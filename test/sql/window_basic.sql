@@ -186,7 +186,7 @@ BEGIN
 	END LOOP;
 END $$;
 SELECT reasons('SELECT string_agg(t, '','') OVER (ORDER BY id) FROM w WHERE id < 10 LIMIT 3');
-SELECT reasons('SELECT stddev(v) OVER (ORDER BY id ROWS 3 PRECEDING) FROM w WHERE id < 10');
+SELECT reasons('SELECT sum(iv) OVER (ORDER BY id ROWS 3 PRECEDING) FROM w WHERE id < 10');
 SELECT reasons('SELECT avg(iv) OVER (ORDER BY id ROWS BETWEEN 3 PRECEDING AND 1 PRECEDING) FROM w WHERE id < 10');
 SELECT reasons('SELECT row_number() OVER (ORDER BY random()) FROM w');
 SELECT reasons('SELECT ntile(k) OVER (ORDER BY id) FROM w WHERE k > 1');
