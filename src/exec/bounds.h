@@ -12,18 +12,11 @@
 
 #include "nodes/execnodes.h"
 
+#include "exec/intervals.h"
 #include "exec/result.h"
 #include "lower/agg.h"
 
 typedef struct GpucolBounds GpucolBounds;
-
-/* What is known of a group. */
-typedef enum GpucolBoundsSays
-{
-	GPUCOL_BOUNDS_OPEN,			/* PostgreSQL has to evaluate HAVING, which may raise an error */
-	GPUCOL_BOUNDS_FAILS,		/* HAVING is false or NULL, and raises none */
-	GPUCOL_BOUNDS_MEETS			/* HAVING is true, and raises none */
-} GpucolBoundsSays;
 
 /*
  * Prepare the node's conjuncts of HAVING over the scan tuple: keys, then aggregates of the plan.  In the current

@@ -11,6 +11,7 @@
 #include "catalog/pg_type.h"
 
 #include "engine/engine.h"
+#include "exec/moments.h"
 #include "lower/agg.h"
 
 /* How one result column becomes datums: integers of type interval are microseconds. */
@@ -80,7 +81,10 @@ extern void gpucol_final_datums(const GpucolFinal *final, const GpucolAggState *
 extern void gpucol_final_column(const GpucolFinal *final, const GpucolAggState *states, int nstates,
 								uint32 nrows, GpucolOutput *output, GpucolResultColumn *column);
 
-/* result_agg.c: a difference of timestamps in microseconds, days apart, as PostgreSQL shows it; palloc'd */
+/* result_agg.c: what the variance of a group is found of */
+extern GpucolMoments gpucol_final_moments(const GpucolFinal *final, const GpucolAggState *state);
+
+/* ... a difference of timestamps in microseconds, days apart, as PostgreSQL shows it; palloc'd */
 extern Datum gpucol_span_datum(int64 usecs);
 
 /* result_regression.c: that of an aggregate of pairs for a group */

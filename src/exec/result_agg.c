@@ -143,12 +143,18 @@ avg_numeric(const GpucolFinal *final, const GpucolAggState *states)
 	return gpucol_average_datum(sum, scale, count);
 }
 
+GpucolMoments
+gpucol_final_moments(const GpucolFinal *final, const GpucolAggState *state)
+{
+	return (GpucolMoments) {.count = state->count,.sum = gpucol_agg_value128(state),
+		.squares = gpucol_agg_squares128(state),.scale = final->scale,.sample = final->sample,.root = final->root};
+}
+
 /* var_pop, var_samp, stddev_pop, stddev_samp over exact sums */
 static Datum
 variance_numeric(const GpucolFinal *final, const GpucolAggState *state)
 {
-	GpucolMoments moments = {.count = state->count,.sum = gpucol_agg_value128(state),
-	.squares = gpucol_agg_squares128(state),.scale = final->scale,.sample = final->sample,.root = final->root};
+	GpucolMoments moments = gpucol_final_moments(final, state);
 
 	return gpucol_variance_datum(&moments);
 }

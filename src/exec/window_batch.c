@@ -66,8 +66,6 @@ typedef struct GpucolWindowBatches
 	bool		has_bytes;		/* or may be long */
 	bool		tests;			/* what conditions read is known, */
 	PlanState  *above;			/* those of this node's rows included, or NULL */
-	ExprState  *conditions;
-	uint32		removed;		/* rows by these since the last batch */
 	GpucolBatchCompute *compute;	/* of the target list; then `columns` are those of the scan tuple, */
 	GpucolBatch raw;			/* a batch of which is of this memory */
 	MemoryContext context;
@@ -315,10 +313,10 @@ gpucol_window_offer(GpucolWindowState *state, PlanState *above, List *conditions
 		chunk->batches->tests = true;
 		conditions = (List *) replace_columns((Node *) conditions, plan->targetlist);
 		chunk->batches->above = above;
-		chunk->batches->conditions = ExecInitQual(conditions, &state->css.ss.ps);
+		gpucol_window_tests_make(state, conditions);
 		find_tested(state, conditions);
 	}
-	chunk->batches->removed = 0;
+	chunk->tests.removed = 0;
 	MemoryContextSwitchTo(old);
 	gpucol_window_want(state, NULL);
 	return true;
@@ -397,74 +395,12 @@ gpucol_window_want(GpucolWindowState *state, const bool *wanted)
  * ------------------------------------------------------------------------
  */
 
-/* Does the row at i pass all conditions? */
-static bool
-passes(GpucolWindowState *state, uint32 i)
-{
-	GpucolWindowChunk *chunk = state->chunk;
-	ExprContext *econtext = state->css.ss.ps.ps_ExprContext;
-	TupleTableSlot *slot = state->css.ss.ss_ScanTupleSlot;
-
-	ResetExprContext(econtext);
-	for (int c = 0; c < chunk->ncolumns; c++)
-	{
-		const GpucolWindowChunkColumn *column = &chunk->columns[c];
-
-		if (!column->tested)
-			continue;
-		slot->tts_values[column->column] = column->values[i];
-		slot->tts_isnull[column->column] = column->isnull[i];
-	}
-	for (int l = 0; l < chunk->nlate; l++)
-	{
-		if (chunk->late[l].tested)
-			gpucol_window_chunk_put_late(state, chunk->late[l].f, i, slot);
-	}
-	econtext->ecxt_scantuple = slot;
-	if (!ExecQual(state->css.ss.ps.qual, econtext))
-	{
-		InstrCountFiltered1(&state->css.ss, 1);
-		return false;
-	}
-	if (ExecQual(chunk->batches->conditions, econtext))
-		return true;
-	chunk->batches->removed++;
-	return false;
-}
-
-/* Leave the rows that pass conditions. */
-static void
-test_rows(GpucolWindowState *state)
-{
-	GpucolWindowChunk *chunk = state->chunk;
-	uint32		n = 0;
-
-	for (uint32 i = 0; i < chunk->nrows; i++)
-	{
-		if (!passes(state, i))
-			continue;
-		chunk->rows[n] = chunk->rows[i];
-		chunk->places[n] = chunk->places[i];
-		for (int c = 0; c < chunk->ncolumns; c++)
-		{
-			GpucolWindowChunkColumn *column = &chunk->columns[c];
-
-			if (!column->tested)
-				continue;
-			column->values[n] = column->values[i];
-			column->isnull[n] = column->isnull[i];
-		}
-		n++;
-	}
-	chunk->nrows = n;
-}
-
 /* Have rows at hand; false if there are none. */
 static bool
 have_rows(GpucolWindowState *state)
 {
 	GpucolWindowChunk *chunk = state->chunk;
-	bool		tests = state->css.ss.ps.qual != NULL || chunk->batches->conditions != NULL;
+	bool		tests = state->css.ss.ps.qual != NULL || chunk->tests.above != NULL;
 
 	if (state->next == 0)
 		chunk->next = chunk->nrows = 0;
@@ -486,7 +422,7 @@ have_rows(GpucolWindowState *state)
 				gpucol_window_chunk_fetch(state, &chunk->columns[c]);
 		}
 		if (tests)
-			test_rows(state);
+			gpucol_window_tests_run(state);
 	} while (chunk->nrows == 0);
 	for (int c = 0; c < chunk->ncolumns; c++)
 	{
@@ -740,8 +676,8 @@ make_batch(GpucolWindowState *state, GpucolBatch *batch)
 	ExecClearTuple(slot);
 	ExecStoreVirtualTuple(slot);
 	found = have_rows(state);
-	batch->removed = batches->removed;
-	batches->removed = 0;
+	batch->removed = chunk->tests.removed;
+	chunk->tests.removed = 0;
 	if (!found)
 		return false;
 	ResetExprContext(econtext);

@@ -14,6 +14,7 @@
 
 #include "postgres.h"
 
+#include "exec/intervals.h"
 #include "exec/window.h"
 
 /* A column of the scan tuple, for these rows. */
@@ -39,6 +40,16 @@ typedef struct GpucolWindowLate
 	bool		read;
 } GpucolWindowLate;
 
+/* Conditions on rows that come in batches: the node's, and those of the node above, as conditions on the scan tuple. */
+typedef struct GpucolWindowTests
+{
+	ExprState  *above;
+	GpucolIntervals *own_intervals; /* the same over intervals, or NULL */
+	GpucolIntervals *above_intervals;
+	bool		forms;			/* numerics that are tested are formed in any case */
+	uint32		removed;		/* rows by `above` since the last batch */
+} GpucolWindowTests;
+
 typedef struct GpucolWindowChunk
 {
 	uint32		next;			/* of the rows that are fetched, */
@@ -51,6 +62,7 @@ typedef struct GpucolWindowChunk
 	int			nlate;
 	GpucolWindowLate *late;
 	bool		for_batch;		/* the rows are fetched for one */
+	GpucolWindowTests tests;	/* of batches */
 	MemoryContext formed;		/* numerics that are formed for them */
 	struct GpucolWindowBatches *batches;	/* or NULL: nobody has asked for them yet */
 } GpucolWindowChunk;
@@ -63,6 +75,12 @@ extern void gpucol_window_chunk_turn(GpucolWindowState *state);
 
 /* Fetch a column for them. */
 extern void gpucol_window_chunk_fetch(GpucolWindowState *state, GpucolWindowChunkColumn *column);
+
+/* Prepare the conditions, those of the node above being on the scan tuple, in the current memory context. */
+extern void gpucol_window_tests_make(GpucolWindowState *state, List *conditions);
+
+/* Leave the rows of a chunk that pass them; what they read has been fetched. */
+extern void gpucol_window_tests_run(GpucolWindowState *state);
 
 /* Does a late function yield values of an input that are mantissas? */
 static inline bool

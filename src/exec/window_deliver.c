@@ -184,7 +184,7 @@ gpucol_window_chunk_fetch(GpucolWindowState *state, GpucolWindowChunkColumn *col
 	else
 		fetch_values(f->by_place ? chunk->places : chunk->rows, chunk->nrows, f->values, f->isnull, column);
 	column->mantissas = column->in != NULL && column->in->mantissas && (f == NULL || f->source != NULL);
-	if (column->mantissas && (!chunk->for_batch || column->tested || column->read))
+	if (column->mantissas && (!chunk->for_batch || (column->tested && chunk->tests.forms) || column->read))
 	{
 		form_numerics(chunk, column);
 		column->mantissas = false;

@@ -58,6 +58,21 @@ SELECT compare(q) FROM unnest(ARRAY[
 	'SELECT DISTINCT round(stddev(small) OVER (PARTITION BY k), 5) FROM w',
 	'SELECT id, stddev(v) OVER () FROM w WHERE id = 5', 'SELECT id, var_pop(v) OVER () FROM w WHERE id = 5', 'SELECT id, stddev(d) OVER () FROM w WHERE id < 0']) q;
 
+-- conditions on numerics: clear ones, those that only numerics can tell, NULLs, NULLIF and CASE, parameters, errors
+SELECT count(*) AS conditions, compare(format('SELECT id, d, m FROM (SELECT id, k, v, d, n, small, avg(d) OVER o AS m, stddev(d) OVER o AS s, sum(d) OVER p AS run, lag(d) OVER p AS before, '
+	'max(n) OVER o AS top, count(d) OVER o AS c, sum(v) OVER o AS whole, avg(d) OVER (PARTITION BY d) AS same FROM w WINDOW o AS (PARTITION BY k), p AS (PARTITION BY k ORDER BY id)) q WHERE %s', c)) LIKE '%, 0 differ, GpucolWindow' AS same
+FROM unnest(ARRAY['d > m', 'd >= m + 1.5 * s', 'abs(d - m) / nullif(s, 0) > 1.2', 'd = same', 'd <> same', 'd >= same AND run > 1000', 'd - before > 100', 'd - before = 925.25', 'n = top', 'd / whole > 0.01',
+	'run / nullif(whole, 0) BETWEEN 1 AND 2', 'CASE WHEN c > 20 THEN d > m ELSE d < m END', 'round(m, 2) = d', 'round(m) = 1250', 'coalesce(before, 0) < d', 'before IS NULL OR d > before * 2', 'NOT d > m', 'small * 1000 > s / 100000',
+	'm * c = 24000', 'd > m::numeric(9,1)', 's = 0 OR s IS NULL', 'nullif(d, same) IS NULL', 'nullif(d, 100) > 50', 'd > nullif(m, m)', 'n + d > 1e30', 'd * 1e-30 < n']) c GROUP BY 2;
+SELECT compare(format('SELECT count(*), sum(m) FROM (SELECT d, avg(d) OVER (PARTITION BY k) AS m FROM w) q WHERE d %s m', c)) FROM unnest(ARRAY['>', '<=', '=']) c;
+SELECT compare('SELECT x, q.* FROM generate_series(-1, 3) x, LATERAL (SELECT id FROM (SELECT id, d, avg(d) OVER (PARTITION BY k) AS m FROM w) a WHERE d > m * x) q');
+SELECT count(*) FROM (SELECT d, avg(d) OVER (PARTITION BY k) AS m FROM w) q WHERE 1 / (d - d) > m;
+PREPARE p(numeric) AS SELECT count(*) FROM (SELECT d, avg(d) OVER (PARTITION BY k) AS m FROM w) q WHERE d > m * $1;
+SET plan_cache_mode = force_generic_plan;
+EXECUTE p(1.5);
+EXECUTE p(0.5);
+EXECUTE p(NULL);
+
 -- what takes more than 128 bits, or a double: PostgreSQL's
 SELECT compare('SELECT id, stddev(huge * 2) OVER (ORDER BY id ROWS 300 PRECEDING) FROM w');
 SELECT compare('SELECT id, stddev(n * 1e30) OVER (ORDER BY id ROWS 3 PRECEDING) FROM w');
