@@ -29,6 +29,7 @@
 #include "columnar/am.h"
 #include "columnar/insert.h"
 #include "columnar/writer.h"
+#include "service/memory.h"
 
 /* Bytes of rows that are kept at most; a few wide rows are a load, too. */
 #define AHEAD_BYTES		((Size) 4 * 1024 * 1024)
@@ -41,7 +42,6 @@ typedef struct Ahead
 	ExecProcNodeMtd fetch;		/* the source's own */
 	EState	   *estate;
 	MemoryContext context;		/* of the rows */
-	MemoryContextCallback callback;
 	TupleTableSlot *slot;		/* which they are given in */
 	MinimalTuple *rows;
 	int			nrows;
@@ -221,9 +221,7 @@ prepare(const QueryDesc *query, ModifyTableState *insert)
 	ahead->context = AllocSetContextCreate(estate->es_query_cxt, "gpucol rows ahead",
 										   ALLOCSET_DEFAULT_SIZES);
 	ahead->slot = ExecInitExtraTupleSlot(estate, ExecGetResultType(source), ops);
-	ahead->callback.func = forget;
-	ahead->callback.arg = ahead;
-	MemoryContextRegisterResetCallback(estate->es_query_cxt, &ahead->callback);
+	gpucol_memory_watch(estate->es_query_cxt, forget, ahead);
 	ahead->next = all;
 	all = ahead;
 	source->ExecProcNode = next_row;

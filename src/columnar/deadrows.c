@@ -37,16 +37,6 @@ judge(const GpucolDirectoryTuple *row, TransactionId oldest_xmin)
 	return status;
 }
 
-/* Order extents by block. */
-static int
-compare_extents(const void *a, const void *b)
-{
-	const GpucolExtent *left = a;
-	const GpucolExtent *right = b;
-
-	return left->start < right->start ? -1 : left->start > right->start;
-}
-
 /* Add what one segment has. */
 static void
 add_segment(GpucolCoverage *coverage, const GpucolSegmentEntry *entry)
@@ -114,7 +104,7 @@ gpucol_coverage_read_locked(GpucolDirectory *dir)
 		add_segment(coverage, &entry);
 	}
 	gpucol_directory_scan_end(&scan);
-	qsort(coverage->extents, coverage->nextents, sizeof(GpucolExtent), compare_extents);
+	gpucol_directory_sort_extents(coverage->extents, coverage->nextents);
 
 	for (uint32 i = 0; i < coverage->nranges; i++)
 	{

@@ -42,6 +42,7 @@
 #include "columnar/settled.h"
 #include "compat.h"
 #include "guc.h"
+#include "service/memory.h"
 
 /* With so many rows a batch may end before pages that are better kept apart. */
 #define ENOUGH_ROWS		(GPUCOL_ROW_BATCH_ROWS / 2)
@@ -94,7 +95,6 @@ GpucolDeltaReader *
 gpucol_delta_reader_open(TableScanDesc heap, GpucolRowBatch *rows)
 {
 	GpucolDeltaReader *reader = palloc0(sizeof(GpucolDeltaReader));
-	MemoryContextCallback *callback = palloc(sizeof(MemoryContextCallback));
 	int			n = Max(rows->ncolumns, 1);
 
 	if ((heap->rs_flags & SO_ALLOW_PAGEMODE) == 0)
@@ -112,9 +112,7 @@ gpucol_delta_reader_open(TableScanDesc heap, GpucolRowBatch *rows)
 		reader->cache = gpucol_delta_cache_open(heap->rs_rd);
 	reader->by_header = gpucol_settled_by_header(heap->rs_snapshot);
 	reader->wal_end = gpucol_settled_wal_end();
-	callback->func = close_reader;
-	callback->arg = reader;
-	MemoryContextRegisterResetCallback(CurrentMemoryContext, callback);
+	gpucol_memory_watch(CurrentMemoryContext, close_reader, reader);
 	return reader;
 }
 

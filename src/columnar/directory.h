@@ -86,6 +86,9 @@ typedef struct GpucolExtent
 	uint32		npages;
 } GpucolExtent;
 
+/* Order extents by block. */
+extern void gpucol_directory_sort_extents(GpucolExtent *extents, uint32 n);
+
 /* Free extents that are remembered. */
 #define GPUCOL_FREE_EXTENTS		118
 

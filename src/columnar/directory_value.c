@@ -60,6 +60,21 @@ static const GpucolValueKind kinds[] = {
 	"record of rows packed from block"}
 };
 
+static int
+compare_extents(const void *a, const void *b)
+{
+	const GpucolExtent *left = a;
+	const GpucolExtent *right = b;
+
+	return left->start < right->start ? -1 : left->start > right->start;
+}
+
+void
+gpucol_directory_sort_extents(GpucolExtent *extents, uint32 n)
+{
+	qsort(extents, n, sizeof(GpucolExtent), compare_extents);
+}
+
 const GpucolValueKind *
 gpucol_value_kind(Oid id)
 {

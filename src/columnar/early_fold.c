@@ -46,15 +46,14 @@ gpucol_early_fold(Relation table, double least)
 	MemoryContext old;
 	GpucolDirectory dir;
 	uint64		folded = 0;
+	bool		any;
 
 	if (!gpucol_directory_open(&dir, table, AccessShareLock))
 		return 0;
-	if (gpucol_directory_next_row(&dir) == 0 || (gpucol_directory_lacks(&dir) & GPUCOL_LACKS_TOMBSTONES) != 0)
-	{
-		gpucol_directory_close(&dir);
-		return 0;
-	}
+	any = gpucol_directory_next_row(&dir) > 0 && (gpucol_directory_lacks(&dir) & GPUCOL_LACKS_TOMBSTONES) == 0;
 	gpucol_directory_close(&dir);
+	if (!any)
+		return 0;
 	context = AllocSetContextCreate(CurrentMemoryContext, "gpucol fold", ALLOCSET_DEFAULT_SIZES);
 	old = MemoryContextSwitchTo(context);
 	if (gpucol_directory_open(&dir, table, RowExclusiveLock))

@@ -29,6 +29,7 @@
 #include "columnar/point_reader.h"
 #include "columnar/typemap.h"
 #include "compat.h"
+#include "service/memory.h"
 
 /* Segments that are open at a time. */
 #define OPEN_SEGMENTS	16
@@ -62,7 +63,6 @@ struct GpucolPointReader
 	MemoryContext context;		/* the reader and its arrays */
 	MemoryContext block_context;	/* what decoders hold */
 	MemoryContext row_context;	/* values of the row */
-	MemoryContextCallback callback;
 	GpucolTypeMap *types;		/* by attnum - 1 */
 	bool		vectors;		/* many neighbours are decoded together, */
 	GpucolReader *neighbours;	/* by this; NULL before the first */
@@ -95,9 +95,7 @@ gpucol_point_reader_create(Relation table, TupleDesc desc)
 	reader->row_context = AllocSetContextCreate(CurrentMemoryContext, "gpucol row", ALLOCSET_DEFAULT_SIZES);
 	reader->types = palloc(Max(desc->natts, 1) * sizeof(GpucolTypeMap));
 	gpucol_segment_types(table, desc, reader->types);
-	reader->callback.func = abandon_pages;
-	reader->callback.arg = reader;
-	MemoryContextRegisterResetCallback(reader->context, &reader->callback);
+	gpucol_memory_watch(reader->context, abandon_pages, reader);
 	return reader;
 }
 

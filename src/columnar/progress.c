@@ -10,12 +10,12 @@
 #include "utils/memutils.h"
 
 #include "columnar/progress.h"
+#include "service/memory.h"
 
 struct GpucolProgress
 {
 	GpucolActivity activity;
 	GpucolActivityState state;
-	MemoryContextCallback callback;
 };
 
 /* Memory context callback. */
@@ -30,9 +30,7 @@ gpucol_progress_begin(Relation table, GpucolActivityKind kind)
 {
 	GpucolProgress *progress = palloc0(sizeof(GpucolProgress));
 
-	progress->callback.func = end_progress;
-	progress->callback.arg = progress;
-	MemoryContextRegisterResetCallback(CurrentMemoryContext, &progress->callback);
+	gpucol_memory_watch(CurrentMemoryContext, end_progress, progress);
 	progress->activity = gpucol_activity_begin(kind);
 	progress->state.relation = RelationGetRelid(table);
 	gpucol_activity_update(progress->activity, &progress->state);

@@ -45,6 +45,7 @@
 #include "columnar/segment.h"
 #include "columnar/slot.h"
 #include "compat.h"
+#include "service/memory.h"
 
 typedef struct GpucolSlot
 {
@@ -162,16 +163,12 @@ free_reader(GpucolSlot *slot)
 static void
 make_reader(GpucolSlot *slot)
 {
-	MemoryContextCallback *callback;
 	MemoryContext old;
 
 	slot->context = AllocSetContextCreate(slot->base.base.base.tts_mcxt, "gpucol slot",
 										  ALLOCSET_DEFAULT_SIZES);
 	old = MemoryContextSwitchTo(slot->context);
-	callback = palloc(sizeof(MemoryContextCallback));
-	callback->func = forget_latest;
-	callback->arg = slot;
-	MemoryContextRegisterResetCallback(slot->context, callback);
+	gpucol_memory_watch(slot->context, forget_latest, slot);
 	slot->reader = gpucol_point_reader_create(slot->table, slot->base.base.base.tts_tupleDescriptor);
 	if (slot->planned)
 		gpucol_point_reader_allow_vectors(slot->reader);

@@ -558,16 +558,6 @@ gpucol_view_lookup(GpucolDirectory *dir, Snapshot snapshot, uint64 row_number,
 		(segment->entry.nrows > 0 ? segment->entry.nrows : segment->entry.reserved);
 }
 
-/* Order extents by block. */
-static int
-compare_extents(const void *a, const void *b)
-{
-	const GpucolExtent *left = a;
-	const GpucolExtent *right = b;
-
-	return left->start < right->start ? -1 : left->start > right->start;
-}
-
 GpucolBlockRange *
 gpucol_view_gaps(const GpucolView *view, uint32 *ngaps)
 {
@@ -584,7 +574,7 @@ gpucol_view_gaps(const GpucolView *view, uint32 *ngaps)
 		for (uint32 j = 0; j < entry->nextents; j++)
 			extents[nextents++] = entry->extents[j];
 	}
-	qsort(extents, nextents, sizeof(GpucolExtent), compare_extents);
+	gpucol_directory_sort_extents(extents, nextents);
 	extents[nextents].start = InvalidBlockNumber;	/* sentinel */
 	extents[nextents].npages = 0;
 

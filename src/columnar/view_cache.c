@@ -39,6 +39,7 @@
 #include "columnar/view_cache.h"
 #include "columnar/view_version.h"
 #include "compat.h"
+#include "service/memory.h"
 
 /*
  * Pages, TOAST values and tombstones included, beyond which a directory of a number of
@@ -138,11 +139,7 @@ forget(CachedView *cached)
 static void
 share(GpucolView *view, Copy *copy)
 {
-	MemoryContextCallback *callback = palloc(sizeof(MemoryContextCallback));
-
-	callback->func = let_go_of;
-	callback->arg = copy;
-	MemoryContextRegisterResetCallback(CurrentMemoryContext, callback);
+	gpucol_memory_watch(CurrentMemoryContext, let_go_of, copy);
 	copy->users++;
 	view->nsegments = copy->view.nsegments;
 	view->segments = copy->view.segments;

@@ -389,15 +389,12 @@ static void
 prepare_engine(GpucolBatchCompute *compute)
 {
 	Source	   *source = &compute->source;
-	MemoryContextCallback *callback = palloc0(sizeof(MemoryContextCallback));
 
 	compute->lowered = true;
 	compute->failures = 0;
 	if (!make_program(compute))
 		return;
-	callback->func = end_run;
-	callback->arg = compute;
-	MemoryContextRegisterResetCallback(compute->prepared, callback);
+	gpucol_memory_watch(compute->prepared, end_run, compute);
 	*source = (Source) {.base.ops = &source_ops,.base.ncolumns = compute->program->ncolumns,
 	.base.max_window_rows = GPUCOL_PAGE_ROWS,.batch = &compute->from};
 	gpucol_row_batch_init(&source->rows, compute->desc,

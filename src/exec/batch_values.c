@@ -113,17 +113,6 @@ put_datums(const GpucolOutput *output, const GpucolResultColumn *column, uint32 
 	return fits;
 }
 
-/* 10^n, n being at most GPUCOL_INT128_DIGITS. */
-static __int128
-power_of_ten(int n)
-{
-	__int128	power = 1;
-
-	for (; n > 0; n--)
-		power *= 10;
-	return power;
-}
-
 bool
 gpucol_batch_put(const GpucolBatch *batch, int column, uint32 first, uint32 n, GpucolRowBatch *rows, int c)
 {
@@ -146,7 +135,7 @@ gpucol_batch_put(const GpucolBatch *batch, int column, uint32 first, uint32 n, G
 	}
 	else if (to->kind == GPUCOL_KIND_DECIMAL && cls == GPUCOL_CLASS_D &&
 			 output->scale <= rows->columns[c].scale && rows->columns[c].scale - output->scale <= GPUCOL_INT128_DIGITS)
-		return put_decimals(from.d, from.nulls, n, power_of_ten(rows->columns[c].scale - output->scale), to);
+		return put_decimals(from.d, from.nulls, n, gpucol_lower_power10(rows->columns[c].scale - output->scale), to);
 	else if (to->kind == GPUCOL_KIND_BYTES && cls == GPUCOL_CLASS_S)
 		to->bytes = bytes_values(from.s, from.nulls, n);
 	else

@@ -22,6 +22,7 @@
 #include "exec/plan_rows.h"
 #include "guc.h"
 #include "plan/parts.h"
+#include "service/memory.h"
 
 /* ------------------------------------------------------------------------
  * A source without rows
@@ -336,11 +337,8 @@ gpucol_joins_build(GpucolExec *exec)
 {
 	GpucolJoins *joins = exec->joins;
 	bool		flows = !joins->pipe->dry;
-	MemoryContextCallback *callback = palloc0(sizeof(MemoryContextCallback));
 
-	callback->func = release_lookups;
-	callback->arg = joins;
-	MemoryContextRegisterResetCallback(exec->context, callback);
+	gpucol_memory_watch(exec->context, release_lookups, joins);
 	for (int i = 0; i < joins->nsteps; i++)
 	{
 		GpucolPipeStep *step = joins->builds[i].step;

@@ -96,12 +96,9 @@ open_chunks(GpucolKeptRows *kept)
 {
 	MemoryContext old = MemoryContextSwitchTo(kept->context);
 	GpucolBudget *queries = gpucol_memory_queries();
-	MemoryContextCallback *callback = palloc(sizeof(MemoryContextCallback));
 
 	gpucol_owned_open(&kept->chunks, gpucol_memory_open(gpucol_budget_left(queries) / MEMORY_SHARE, queries));
-	callback->func = let_go;
-	callback->arg = kept;
-	MemoryContextRegisterResetCallback(kept->context, callback);
+	gpucol_memory_watch(kept->context, let_go, kept);
 	MemoryContextSwitchTo(old);
 }
 

@@ -407,7 +407,7 @@ scaled_mantissa(const GpucolFinal *final, const GpucolAggState *states, __int128
 /* Results with scales of their own as decimals of one scale; false if they are not. */
 static bool
 scaled_column(const GpucolFinal *final, const GpucolAggState *states, int nstates, uint32 nrows,
-			   int *scale, __int128 *values)
+			  int *scale, __int128 *values)
 {
 	bool		any = false;
 

@@ -166,16 +166,6 @@ release_engine(void *arg)
 	exec->run = NULL;
 }
 
-static void
-watch_engine(GpucolExec *exec)
-{
-	MemoryContextCallback *callback = palloc0(sizeof(MemoryContextCallback));
-
-	callback->func = release_engine;
-	callback->arg = exec;
-	MemoryContextRegisterResetCallback(exec->context, callback);
-}
-
 /* A reason that EXPLAIN shows; runs without number may give the same one. */
 static const char *
 keep_reason(GpucolExec *exec, const char *known, const char *why)
@@ -626,7 +616,7 @@ prepare_joins(GpucolExec *exec)
 
 	if (!pipe->dry && exec->kept == NULL && gpucol_joins_want_row(exec->joins, exec->rows_of))
 	{
-		watch_engine(exec);
+		gpucol_memory_watch(exec->context, release_engine, exec);
 		if (exec->rows_of == NULL)
 			pipe->dry = !gpucol_reach_joins(exec);
 		else
@@ -669,7 +659,7 @@ start(GpucolExec *exec, bool device_only)
 		if (status != GPUCOL_OK)
 			return status;
 	}
-	watch_engine(exec);
+	gpucol_memory_watch(exec->context, release_engine, exec);
 	status = lower(exec);
 	if (status != GPUCOL_OK || (exec->never && exec->kind != GPUCOL_PROGRAM_BUILD))
 		return status;

@@ -20,6 +20,7 @@
 
 #include "exec/shared_rows.h"
 #include "kernel/format.h"
+#include "service/memory.h"
 
 struct GpucolSharedRows
 {
@@ -192,7 +193,6 @@ gpucol_shared_rows_of(const CteScanState *scan)
 {
 	PlanState  *plan = scan->cteplanstate;
 	GpucolSharedRows *shared = find_shared(plan);
-	MemoryContextCallback *callback;
 	MemoryContext old;
 
 	if (shared != NULL)
@@ -205,10 +205,7 @@ gpucol_shared_rows_of(const CteScanState *scan)
 	prepare_tuples(shared, ExecGetResultType(plan));
 	shared->exec = plan->ExecProcNode;
 	plan->ExecProcNode = next_tuple;
-	callback = palloc(sizeof(MemoryContextCallback));
-	callback->func = forget;
-	callback->arg = shared;
-	MemoryContextRegisterResetCallback(CurrentMemoryContext, callback);
+	gpucol_memory_watch(CurrentMemoryContext, forget, shared);
 	shared->others = all_shared;
 	all_shared = shared;
 	MemoryContextSwitchTo(old);

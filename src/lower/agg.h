@@ -177,7 +177,6 @@ typedef struct GpucolGroupPlan
 	int			nhost;			/* states beyond the engine's */
 	bool		feeding;		/* all aggregates are fed: the engine delivers rows, not
 								 * groups, with the keys and base columns of a group */
-	int			nkey_outputs;	/* FEEDING: outputs that keys are made of */
 	bool		regroup;		/* the engine's groups are finer than the keys, or
 								 * there are grouping sets */
 	int			rows;			/* state that counts the rows of the engine's only

@@ -43,8 +43,8 @@ bool_of(GpucolLower *l, bool value, bool isnull)
 	return v.reg;
 }
 
-static int
-compare_int64(const void *a, const void *b)
+int
+gpucol_lower_compare_int64(const void *a, const void *b)
 {
 	int64		x = *(const int64 *) a;
 	int64		y = *(const int64 *) b;
@@ -114,7 +114,7 @@ lower_in(GpucolLower *l, const GpucolValue *value, const Elements *e,
 	if (n > GPUCOL_LOWER_MAX_IN)
 		return gpucol_lower_decline(l, "array has more than %d elements",
 									GPUCOL_LOWER_MAX_IN);
-	qsort(sorted, n, sizeof(int64), compare_int64);
+	qsort(sorted, n, sizeof(int64), gpucol_lower_compare_int64);
 	memset(&c, 0, sizeof(c));
 	c.cls = GPUCOL_CLASS_I;
 	for (int i = 0; i < n; i++)

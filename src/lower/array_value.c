@@ -20,9 +20,8 @@
 
 #include "lower/array_value.h"
 
-/* Values of a register's class. */
-static bool
-set_value(GpucolValue *out, GpucolClass cls, uint16 reg)
+bool
+gpucol_lower_set_value(GpucolValue *out, GpucolClass cls, uint16 reg)
 {
 	*out = (GpucolValue) {.cls = cls,.reg = reg,.scale_reg = GPUCOL_NO_REG};
 	return true;
@@ -174,7 +173,7 @@ lower_position(GpucolLower *l, List *args, Oid collation, GpucolValue *out)
 	if (!gpucol_lower_array(l, linitial(args), &element, &array) ||
 		!lower_sought(l, &element, lsecond(args), collation, &sought))
 		return false;
-	return set_value(out, GPUCOL_CLASS_I,
+	return gpucol_lower_set_value(out, GPUCOL_CLASS_I,
 					 gpucol_lower_emit(l, of_class(&element, GPUCOL_OP_ARRAY_PLACE_I, GPUCOL_OP_ARRAY_PLACE_F,
 												   GPUCOL_OP_ARRAY_PLACE_S),
 									   array, sought, GPUCOL_NO_REG, element.width));
@@ -195,7 +194,7 @@ gpucol_lower_array_function(GpucolLower *l, Oid funcid, List *args, Oid collatio
 		return false;
 	if (array.cls != GPUCOL_CLASS_S)
 		return gpucol_lower_decline(l, "a constant array");
-	return set_value(out, GPUCOL_CLASS_I,
+	return gpucol_lower_set_value(out, GPUCOL_CLASS_I,
 					 gpucol_lower_emit(l, GPUCOL_OP_ARRAY_SIZE_S, array.reg, GPUCOL_NO_REG, GPUCOL_NO_REG, aux));
 }
 
@@ -224,7 +223,7 @@ gpucol_lower_item(GpucolLower *l, const SubscriptingRef *ref, GpucolValue *out)
 		return gpucol_lower_decline(l, "it computes a text");
 	if (subscript.cls != GPUCOL_CLASS_I)
 		return gpucol_lower_decline(l, "a subscript that is no integer");
-	return set_value(out, element.cls,
+	return gpucol_lower_set_value(out, element.cls,
 					 gpucol_lower_emit(l, of_class(&element, GPUCOL_OP_ARRAY_ITEM_I, GPUCOL_OP_ARRAY_ITEM_F,
 												   GPUCOL_OP_ARRAY_ITEM_S),
 									   array, subscript.reg, GPUCOL_NO_REG, element.width));
@@ -257,7 +256,7 @@ gpucol_lower_any_item(GpucolLower *l, const ScalarArrayOpExpr *expr, GpucolValue
 									format_procedure(expr->opfuncid));
 	if (!lower_sought(l, &element, linitial(expr->args), expr->inputcollid, &sought))
 		return false;
-	set_value(out, GPUCOL_CLASS_B,
+	gpucol_lower_set_value(out, GPUCOL_CLASS_B,
 			  gpucol_lower_emit(l, of_class(&element, GPUCOL_OP_ARRAY_HAS_I, GPUCOL_OP_ARRAY_HAS_F,
 											GPUCOL_OP_ARRAY_HAS_S),
 								array, sought, GPUCOL_NO_REG, element.width));

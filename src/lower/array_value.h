@@ -21,6 +21,12 @@ typedef struct GpucolElement
 	int			width;			/* bytes, or GPUCOL_ARRAY_VARYING */
 } GpucolElement;
 
+/* Values of a register's class, which have no scale; true. */
+extern bool gpucol_lower_set_value(GpucolValue *out, GpucolClass cls, uint16 reg);
+
+/* For qsort() and bsearch(): int64. */
+extern int	gpucol_lower_compare_int64(const void *a, const void *b);
+
 /* The elements of a type of arrays; false if they are of a type that engines do not read. */
 extern bool gpucol_lower_element(Oid type, GpucolElement *element);
 

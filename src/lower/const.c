@@ -36,6 +36,7 @@
 #include "utils/lsyscache.h"
 #include "utils/numeric.h"
 
+#include "kernel/packed_decimal.h"
 #include "lower/harmless.h"
 #include "lower/lower.h"
 
@@ -312,19 +313,7 @@ gpucol_lower_eval_needed(GpucolLower *l, Expr *expr, Datum *value, bool *isnull)
 __int128
 gpucol_lower_power10(int n)
 {
-	static const uint64 powers[] = {
-		1, UINT64CONST(10), UINT64CONST(100), UINT64CONST(1000), UINT64CONST(10000), UINT64CONST(100000),
-		UINT64CONST(1000000), UINT64CONST(10000000), UINT64CONST(100000000), UINT64CONST(1000000000),
-		UINT64CONST(10000000000), UINT64CONST(100000000000), UINT64CONST(1000000000000),
-		UINT64CONST(10000000000000), UINT64CONST(100000000000000), UINT64CONST(1000000000000000),
-		UINT64CONST(10000000000000000), UINT64CONST(100000000000000000), UINT64CONST(1000000000000000000),
-		UINT64CONST(10000000000000000000)
-	};
-	int			last = lengthof(powers) - 1;
-
-	if (n <= 0)
-		return 1;
-	return n <= last ? (__int128) powers[n] : (__int128) powers[last] * (__int128) powers[n - last];
+	return n <= 0 ? 1 : (__int128) gpucol_power10(n);
 }
 
 /* Mantissa, display scale and digits of a numeric that is an int128. */

@@ -244,13 +244,6 @@ over_values(GpucolFold *fold, const Plan *plan, Expr *expr, bool raw)
 
 /* ---- values ---- */
 
-static bool
-set_value(GpucolValue *out, GpucolClass cls, uint16 reg)
-{
-	*out = (GpucolValue) {.cls = cls,.reg = reg,.scale_reg = GPUCOL_NO_REG};
-	return true;
-}
-
 /* Lower an expression of the row, while its elements are at hand. */
 static bool
 lower_of_row(GpucolLower *l, Expr *expr, GpucolValue *out)
@@ -285,10 +278,10 @@ lower_column(GpucolLower *l, GpucolFold *fold, int number, GpucolValue *out)
 	if (!ok)
 		return false;
 	if (number == fold->narrays)
-		return set_value(out, GPUCOL_CLASS_I, EMIT1(l, GPUCOL_OP_EACH_NUMBER, array, element.width));
+		return gpucol_lower_set_value(out, GPUCOL_CLASS_I, EMIT1(l, GPUCOL_OP_EACH_NUMBER, array, element.width));
 	op = element.cls == GPUCOL_CLASS_I ? GPUCOL_OP_EACH_I : element.cls == GPUCOL_CLASS_F ? GPUCOL_OP_EACH_F :
 		GPUCOL_OP_EACH_S;
-	return set_value(out, element.cls, EMIT1(l, op, array, element.width));
+	return gpucol_lower_set_value(out, element.cls, EMIT1(l, op, array, element.width));
 }
 
 /* A value of the row, for each of its elements. */
@@ -304,7 +297,7 @@ spread(GpucolLower *l, const GpucolValue *row, GpucolValue *out)
 
 	if (row->cls == GPUCOL_CLASS_D)
 		return gpucol_lower_decline(l, "a numeric beside elements");
-	return set_value(out, row->cls, EMIT1(l, ops[row->cls], row->reg, 0));
+	return gpucol_lower_set_value(out, row->cls, EMIT1(l, ops[row->cls], row->reg, 0));
 }
 
 bool
@@ -363,7 +356,7 @@ gpucol_lower_fold_test(GpucolLower *l, Expr *expr, GpucolValue *out)
 		gpucol_lower_restore(l, &mark);
 		return false;
 	}
-	return set_value(out, GPUCOL_CLASS_B,
+	return gpucol_lower_set_value(out, GPUCOL_CLASS_B,
 					 EMIT1(l, GPUCOL_OP_HOST_EACH, value.reg, gpucol_lower_add_host(l, -1, expr)));
 }
 
@@ -642,7 +635,7 @@ lower_quotient(GpucolLower *l, GpucolFold *fold, GpucolValue *value, uint16 coun
 
 	number = fold->nvalues + MOST_VALUES;
 	by = (Expr *) makeVar(FOLD_VARNO, (AttrNumber) number, INT8OID, -1, InvalidOid, 0);
-	set_value(&fold->folded[MOST_VALUES - 1], GPUCOL_CLASS_I, count);
+	gpucol_lower_set_value(&fold->folded[MOST_VALUES - 1], GPUCOL_CLASS_I, count);
 	if (!wide)
 		sum = (Expr *) makeFuncExpr(F_NUMERIC_INT8, NUMERICOID, list_make1(sum), InvalidOid, InvalidOid,
 									COERCE_IMPLICIT_CAST);
@@ -669,18 +662,18 @@ lower_aggref(GpucolLower *l, GpucolFold *fold, Aggref *agg, GpucolValue *value)
 	ok = lower_folded(l, fold, f, agg, &reg);
 	if (ok && f->divided)
 	{
-		set_value(&counted, GPUCOL_CLASS_I, reg);
+		gpucol_lower_set_value(&counted, GPUCOL_CLASS_I, reg);
 		there = EMIT1(l, GPUCOL_OP_NOT, is_null(l, &counted), 0);
 	}
 	leave_elements(l, fold, mask);
 	if (!ok)
 		return false;
 	if (f->op == GPUCOL_OP_FOLD_COUNT && agg->aggdistinct != NIL)
-		return set_value(value, GPUCOL_CLASS_I,
+		return gpucol_lower_set_value(value, GPUCOL_CLASS_I,
 						 EMIT2(l, fold->argument.cls == GPUCOL_CLASS_I ? GPUCOL_OP_FOLD_DISTINCT_I :
 							   fold->argument.cls == GPUCOL_CLASS_F ? GPUCOL_OP_FOLD_DISTINCT_F :
 							   GPUCOL_OP_FOLD_DISTINCT_S, fold->argument.reg, reg));
-	set_value(value, gpucol_opcode_class((GpucolOpcode) f->op, 0),
+	gpucol_lower_set_value(value, gpucol_opcode_class((GpucolOpcode) f->op, 0),
 			  EMIT1(l, (GpucolOpcode) f->op, reg, f->aux));
 	if (value->cls == GPUCOL_CLASS_D)
 		value->digits = SUM_DIGITS;
@@ -710,7 +703,7 @@ lower_exists(GpucolLower *l, GpucolFold *fold, GpucolValue *out)
 {
 	uint16		reg = EMIT1(l, GPUCOL_OP_FOLD_OR, fold->passes != GPUCOL_NO_REG ? fold->passes : fold->present, 0);
 
-	return set_value(out, GPUCOL_CLASS_B, EMIT1(l, GPUCOL_OP_IS_TRUE, reg, 0));
+	return gpucol_lower_set_value(out, GPUCOL_CLASS_B, EMIT1(l, GPUCOL_OP_IS_TRUE, reg, 0));
 }
 
 /* Does every instruction that is computed for elements read nothing of rows, but constants? */

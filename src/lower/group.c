@@ -385,7 +385,6 @@ lower_fed_aggs(GpucolLower *l, List *aggs, GpucolGroupPlan *plan)
 	ListCell   *lc;
 
 	plan->regroup = true;
-	plan->nkey_outputs = l->nkeys;
 	foreach(lc, aggs)
 	{
 		if (!gpucol_lower_fed(l, lfirst(lc), plan, &plan->finals[foreach_current_index(lc)]))

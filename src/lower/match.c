@@ -66,15 +66,6 @@
 
 /* ---- recognising ---- */
 
-/* Contents of a varlena. */
-static GpucolBytes
-contents(Datum value)
-{
-	struct varlena *packed = PG_DETOAST_DATUM_PACKED(value);
-
-	return (GpucolBytes) {VARDATA_ANY(packed), VARSIZE_ANY_EXHDR(packed)};
-}
-
 static GpucolMatch *
 make_match(MatchKind kind, bool negate)
 {
@@ -118,7 +109,7 @@ is_equality(Oid funcid, Oid collation, bool *negate)
 static GpucolBytes
 equality_item(Oid funcid, Datum value)
 {
-	GpucolBytes item = contents(value);
+	GpucolBytes item = gpucol_match_contents(value);
 
 	return is_padded(funcid) ? gpucol_match_take(gpucol_match_unpadded(NULL), item) : item;
 }
@@ -273,7 +264,7 @@ match_constant(GpucolLower *l, Oid funcid, Oid collation, Node *left, Node *righ
 	{
 		if (!gpucol_lower_get_safe(l, swapped ? left : right, &value))
 			return NULL;
-		match = make_comparison(MATCH_ORDER, false, contents(value));
+		match = make_comparison(MATCH_ORDER, false, gpucol_match_contents(value));
 		match->order = swapped ? commute(order) : order;
 		return match;
 	}
@@ -283,15 +274,16 @@ match_constant(GpucolLower *l, Oid funcid, Oid collation, Node *left, Node *righ
 	{
 		if (!encoding_allows_search() || !gpucol_lower_get_safe(l, right, &value))
 			return NULL;
-		return how == GPUCOL_CASE_KEPT ? make_like(contents(value), negate) :
-			make_automaton(gpucol_like_automaton(contents(value), collation, how), negate);
+		return how == GPUCOL_CASE_KEPT ? make_like(gpucol_match_contents(value), negate) :
+			make_automaton(gpucol_like_automaton(gpucol_match_contents(value), collation, how), negate);
 	}
 	if (is_regex(funcid, &negate, &ignores_case))
 		return encoding_allows_search() && gpucol_lower_get_safe(l, right, &value) ?
-			make_automaton(gpucol_regex_automaton(contents(value), collation, ignores_case), negate) : NULL;
+			make_automaton(gpucol_regex_automaton(gpucol_match_contents(value), collation, ignores_case), negate) :
+			NULL;
 	if (funcid == F_STARTS_WITH && gpucol_lower_get_safe(l, right, &value))
 	{
-		match = make_comparison(MATCH_LIKE, false, contents(value));
+		match = make_comparison(MATCH_LIKE, false, gpucol_match_contents(value));
 		match->starts = true;
 		match->least = match->bytes[0].len;
 		return match;
@@ -333,8 +325,8 @@ match_field(GpucolLower *l, Oid funcid, Oid collation, List *args)
 		!gpucol_lower_get_safe(l, lthird(func->args), &number) ||
 		!gpucol_lower_get_safe(l, lsecond(args), &value))
 		return NULL;
-	match = make_automaton(gpucol_field_automaton(contents(separator), DatumGetInt32(number), contents(value)),
-						   negate);
+	match = make_automaton(gpucol_field_automaton(gpucol_match_contents(separator), DatumGetInt32(number),
+												  gpucol_match_contents(value)), negate);
 	if (match != NULL)
 		match->steps = steps;
 	return match;
@@ -358,9 +350,9 @@ match_cased(GpucolLower *l, Oid funcid, Oid collation, List *args)
 		!encoding_allows_search() || !gpucol_lower_get_safe(l, lsecond(args), &value))
 		return NULL;
 	if (is_equality(funcid, collation, &negate) && !is_padded(funcid))
-		match = make_automaton(gpucol_equal_automaton(contents(value), by, how), negate);
+		match = make_automaton(gpucol_equal_automaton(gpucol_match_contents(value), by, how), negate);
 	else if (is_like(funcid, &negate, &like) && like == GPUCOL_CASE_KEPT)
-		match = make_automaton(gpucol_like_automaton(contents(value), by, how), negate);
+		match = make_automaton(gpucol_like_automaton(gpucol_match_contents(value), by, how), negate);
 	else
 		return NULL;
 	if (match != NULL)

@@ -25,6 +25,7 @@
 #include "kernel/bytes_order.h"
 #include "lower/array_value.h"
 #include "lower/match_array.h"
+#include "lower/match_value.h"
 
 #define NO		0
 #define YES		1
@@ -53,14 +54,6 @@ constant_number(GpucolLower *l, GpucolClass cls, Oid type, Datum value, int64 *n
 		return false;
 	*number = cls == GPUCOL_CLASS_F ? gpucol_float_order(c.v.f) : c.v.i;
 	return true;
-}
-
-static GpucolBytes
-contents(Datum value)
-{
-	struct varlena *packed = PG_DETOAST_DATUM_PACKED(value);
-
-	return (GpucolBytes) {VARDATA_ANY(packed), VARSIZE_ANY_EXHDR(packed)};
 }
 
 /* The numbers that a comparison with x takes; `left`: x is its left operand. */
@@ -138,7 +131,7 @@ set_comparison(GpucolLower *l, const GpucolElement *element, Oid funcid, Oid col
 			set_numbers(gpucol_lower_function(funcid), element->cls, left, number, c);
 	*c = (Comparison) {.negate = negate};
 	if (!match->unknown)
-		c->equal = contents(value);
+		c->equal = gpucol_match_contents(value);
 	return (negate || funcid == F_TEXTEQ || funcid == F_BYTEAEQ) && is_bytewise(element, collation);
 }
 
@@ -184,15 +177,6 @@ match_comparison(GpucolLower *l, const OpExpr *op, GpucolArrayTest *match)
 }
 
 static int
-compare_numbers(const void *a, const void *b)
-{
-	int64		x = *(const int64 *) a;
-	int64		y = *(const int64 *) b;
-
-	return x < y ? -1 : x > y;
-}
-
-static int
 compare_strings(const void *a, const void *b)
 {
 	return gpucol_bytes_compare(a, b);
@@ -223,14 +207,14 @@ make_set(GpucolLower *l, Datum value, Oid type, GpucolArrayTest *match)
 		if (nulls[i])
 			continue;
 		if (match->cls == GPUCOL_CLASS_S)
-			match->strings[match->n++] = contents(items[i]);
+			match->strings[match->n++] = gpucol_match_contents(items[i]);
 		else if (!constant_number(l, match->cls, type, items[i], &match->numbers[match->n++]))
 			return false;
 	}
 	if (match->cls == GPUCOL_CLASS_S)
 		qsort(match->strings, match->n, sizeof(GpucolBytes), compare_strings);
 	else
-		qsort(match->numbers, match->n, sizeof(int64), compare_numbers);
+		qsort(match->numbers, match->n, sizeof(int64), gpucol_lower_compare_int64);
 	for (int i = 0; i < match->n; i++)
 	{
 		if (match->cls == GPUCOL_CLASS_S ?
@@ -451,7 +435,7 @@ find_in_set(const GpucolArrayTest *match, GpucolBytes item)
 		return found == NULL ? -1 : (int) ((GpucolBytes *) found - match->strings);
 	}
 	number = number_of(match->cls, item);
-	found = bsearch(&number, match->numbers, match->n, sizeof(int64), compare_numbers);
+	found = bsearch(&number, match->numbers, match->n, sizeof(int64), gpucol_lower_compare_int64);
 	return found == NULL ? -1 : (int) ((int64 *) found - match->numbers);
 }
 

@@ -101,6 +101,14 @@ gpucol_match_may_be_null(const GpucolMatchStep *steps)
 }
 
 GpucolBytes
+gpucol_match_contents(Datum value)
+{
+	struct varlena *packed = PG_DETOAST_DATUM_PACKED(value);
+
+	return (GpucolBytes) {VARDATA_ANY(packed), VARSIZE_ANY_EXHDR(packed)};
+}
+
+GpucolBytes
 gpucol_match_take(const GpucolMatchStep *steps, GpucolBytes value)
 {
 	GpucolArrayValue array;

@@ -34,6 +34,9 @@ extern const GpucolMatchStep *gpucol_match_unpadded(const GpucolMatchStep *befor
 /* May there be no part of a value, as no element of an array? */
 extern bool gpucol_match_may_be_null(const GpucolMatchStep *steps);
 
+/* Contents of a varlena, detoasted. */
+extern GpucolBytes gpucol_match_contents(Datum value);
+
 /* The part of a value; its data is NULL where there is none. */
 extern GpucolBytes gpucol_match_take(const GpucolMatchStep *steps, GpucolBytes value);
 

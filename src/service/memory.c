@@ -110,6 +110,16 @@ gpucol_memory_reset(MemoryContext context)
 #endif
 }
 
+void
+gpucol_memory_watch(MemoryContext context, MemoryContextCallbackFunction func, void *arg)
+{
+	MemoryContextCallback *callback = MemoryContextAlloc(context, sizeof(MemoryContextCallback));
+
+	callback->func = func;
+	callback->arg = arg;
+	MemoryContextRegisterResetCallback(context, callback);
+}
+
 /* Memory context callback. */
 static void
 close_budget(void *arg)
@@ -121,12 +131,9 @@ GpucolBudget *
 gpucol_memory_open(Size limit, GpucolBudget *parent)
 {
 	GpucolBudget *budget = palloc(sizeof(GpucolBudget));
-	MemoryContextCallback *callback = palloc(sizeof(MemoryContextCallback));
 
 	gpucol_budget_open(budget, limit, parent);
-	callback->func = close_budget;
-	callback->arg = budget;
-	MemoryContextRegisterResetCallback(CurrentMemoryContext, callback);
+	gpucol_memory_watch(CurrentMemoryContext, close_budget, budget);
 	return budget;
 }
 

@@ -36,6 +36,9 @@ extern const char *gpucol_memory_setting(const char *name, Size limit);
  */
 extern void gpucol_memory_reset(MemoryContext context);
 
+/* Have func(arg) called once, when the context is reset or deleted: before what was registered earlier. */
+extern void gpucol_memory_watch(MemoryContext context, MemoryContextCallbackFunction func, void *arg);
+
 /*
  * A budget of so many bytes (0: as its parent) in the current memory context, closed when
  * this is reset or deleted.  What is allocated of it must have gone by then: callbacks

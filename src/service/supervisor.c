@@ -71,7 +71,6 @@ typedef struct ServiceState
 {
 	slock_t		lock;
 	pid_t		supervisor;		/* protected by lock; 0 = none */
-	pid_t		daemon;			/* protected by lock; 0 = none */
 	uint32		generation;		/* protected by lock: daemons started */
 	bool		no_device;		/* protected by lock: the last daemon found none, and
 								 * no other one listens yet */
@@ -436,7 +435,6 @@ start_daemon(void)
 		_exit(GPUCOL_GPUD_EXIT_USAGE);
 	}
 	SpinLockAcquire(&state->lock);
-	state->daemon = child;
 	state->generation++;
 	SpinLockRelease(&state->lock);
 }
@@ -464,7 +462,7 @@ stop_daemon(int code pg_attribute_unused(), Datum arg pg_attribute_unused())
 	}
 	SpinLockAcquire(&state->lock);
 	if (state->supervisor == MyProcPid)
-		state->supervisor = state->daemon = 0;
+		state->supervisor = 0;
 	SpinLockRelease(&state->lock);
 }
 
@@ -545,9 +543,6 @@ await_daemon(void)
 		CHECK_FOR_INTERRUPTS();
 	}
 	child = 0;
-	SpinLockAcquire(&state->lock);
-	state->daemon = 0;
-	SpinLockRelease(&state->lock);
 	return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 

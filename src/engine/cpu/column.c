@@ -60,21 +60,10 @@ gpucol_cpu_column_run(const GpucolCpuColumn *column, uint32_t row)
 	return lo;
 }
 
-/* 10^scale, exact for 0 .. 22 */
-static double
-power_of_ten(int scale)
-{
-	double		power = 1;
-
-	for (; scale > 0; scale--)
-		power *= 10;
-	return power;
-}
-
 double
 gpucol_cpu_column_scaled(GpucolKind kind, int64_t mantissa, int scale)
 {
-	double		value = (double) mantissa / power_of_ten(scale);
+	double		value = (double) mantissa / gpucol_float_power10(scale);
 
 	return kind == GPUCOL_KIND_FLOAT4 ? (double) (float) value : value;
 }
@@ -83,7 +72,7 @@ gpucol_cpu_column_scaled(GpucolKind kind, int64_t mantissa, int scale)
 GPUCOL_CPU_CLONES static void
 scale_values(const GpucolChunkDesc *desc, int64_t *values, uint32_t n)
 {
-	double		power = power_of_ten(desc->scale);
+	double		power = gpucol_float_power10(desc->scale);
 
 	if (desc->kind == GPUCOL_KIND_FLOAT4)
 	{

@@ -327,7 +327,6 @@ struct GpucolCpuWorker
 	bool		full;			/* sel is 0 .. nsel - 1 */
 
 	GpucolCpuReg *regs;
-	void	   *reg_memory;
 
 	/* scratch */
 	uint32_t   *codes32;		/* 1,024 */

@@ -292,7 +292,7 @@ gpucol_cpu_expr_init(GpucolRun *run, GpucolCpuWorker *worker)
 	for (int r = 0; r < program->nregs; r++)
 		size += class_size(run->code.classes[r]) + GPUCOL_VECTOR_VALUES;
 	worker->regs = gpucol_cpu_alloc0(run, sizeof(GpucolCpuReg) * (program->nregs + 1u));
-	worker->reg_memory = memory = gpucol_cpu_alloc0(run, size);
+	memory = gpucol_cpu_alloc0(run, size);
 	if (worker->regs == NULL || memory == NULL)
 		return GPUCOL_OUT_OF_MEMORY;
 	for (int r = 0; r < program->nregs; r++)

@@ -10,6 +10,7 @@
  *-------------------------------------------------------------------------
  */
 #include "engine/cpu/expr_ops.h"
+#include "kernel/packed_decimal.h"
 
 /* Are the operands at hand in 64 bits? */
 static bool
@@ -175,11 +176,9 @@ GPUCOL_CPU_CLONES static GpucolStatus
 scale_narrow(GpucolCpuFrame *f, const int64_t *xs)
 {
 	int64_t    *rs = to_narrow(f);
-	uint64_t	power = 1;
+	uint64_t	power = (uint64_t) gpucol_power10(f->instr->aux);
 	uint32_t	n = f->n;
 
-	for (int i = 0; i < f->instr->aux; i++)
-		power *= 10;
 	for (uint32_t j = 0; j < n; j++)
 		rs[j] = (int64_t) ((uint64_t) xs[j] * power);
 	return GPUCOL_OK;
@@ -193,11 +192,9 @@ GPUCOL_CPU_CLONES static GpucolStatus
 scale_wide(GpucolCpuFrame *f, const int64_t *xs)
 {
 	__int128   *rs = to_wide(f);
-	int64_t		power = 1;
+	int64_t		power = (int64_t) gpucol_power10(f->instr->aux);
 	uint32_t	n = f->n;
 
-	for (int i = 0; i < f->instr->aux; i++)
-		power *= 10;
 	for (uint32_t j = 0; j < n; j++)
 		rs[j] = (__int128) xs[j] * power;
 	return GPUCOL_OK;

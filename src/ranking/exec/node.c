@@ -54,7 +54,6 @@ gpucol_rank_node_create(GpucolExec *exec, int nkeys, const GpucolOutput *keys,
 				   const GpucolRankings *rankings)
 {
 	GpucolRankNode *node = palloc0(sizeof(GpucolRankNode));
-	MemoryContextCallback *callback = palloc0(sizeof(MemoryContextCallback));
 
 	node->exec = exec;
 	node->nkeys = nkeys;
@@ -64,9 +63,7 @@ gpucol_rank_node_create(GpucolExec *exec, int nkeys, const GpucolOutput *keys,
 	node->handed_context = AllocSetContextCreate(node->context,
 												 "gpucol ranked groups",
 												 ALLOCSET_DEFAULT_SIZES);
-	callback->func = release;
-	callback->arg = node;
-	MemoryContextRegisterResetCallback(node->context, callback);
+	gpucol_memory_watch(node->context, release, node);
 	return node;
 }
 

@@ -16,6 +16,7 @@
 
 #include "ranking/exec/ordinary.h"
 #include "ranking/cpu/rank_keys.h"
+#include "service/memory.h"
 
 struct GpucolOrdinaryAggs
 {
@@ -44,11 +45,8 @@ GpucolOrdinaryAggs *
 gpucol_ordinary_create(GpucolExec *exec, int nkeys, const GpucolOutput *keys)
 {
 	GpucolOrdinaryAggs *b = palloc0(sizeof(GpucolOrdinaryAggs));
-	MemoryContextCallback *callback = palloc0(sizeof(MemoryContextCallback));
 
-	callback->func = release;
-	callback->arg = b;
-	MemoryContextRegisterResetCallback(CurrentMemoryContext, callback);
+	gpucol_memory_watch(CurrentMemoryContext, release, b);
 	b->exec = exec;
 	b->nkeys = nkeys;
 	b->outputs = keys;

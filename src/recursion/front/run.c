@@ -29,7 +29,6 @@ struct GpucolRecursion
 	GpucolRecRun *run;
 	GpucolRecursionMemory *memory;
 	GpucolActivity activity;
-	MemoryContextCallback callback;
 };
 
 /* List how far a run has come. */
@@ -184,10 +183,7 @@ gpucol_recursion_start(const GpucolRecPlan *plan, GpucolRecursionMemory *memory,
 	recursion->engine = choose_engine();
 	recursion->memory = memory;
 	memory->recursion = recursion;
-	recursion->callback.func = release_run;
-	recursion->callback.arg = recursion;
-	MemoryContextRegisterResetCallback(CurrentMemoryContext,
-									   &recursion->callback);
+	gpucol_memory_watch(CurrentMemoryContext, release_run, recursion);
 	options.threads = gpucol_threads_wanted(GPUCOL_POOL_MAX_THREADS);
 	gpucol_recursion_count(memory, 0);
 	options.memory_limit = memory->budget->limit;
