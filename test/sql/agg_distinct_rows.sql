@@ -18,18 +18,12 @@ EXPLAIN (COSTS OFF) SELECT k, array_agg(DISTINCT id) FROM dr GROUP BY k;
 EXPLAIN (COSTS OFF) SELECT k, array_agg(DISTINCT f) FROM dr GROUP BY k;
 EXPLAIN (COSTS OFF) SELECT k, array_agg(DISTINCT s), array_agg(q) FROM dr GROUP BY k;
 EXPLAIN (COSTS OFF) SELECT k, count(DISTINCT s) FROM dr GROUP BY k;
-CREATE FUNCTION pg_temp.same(query text) RETURNS text LANGUAGE plpgsql AS $$
-DECLARE
-	whole text := 'SELECT count(*) || '' rows '' || coalesce(md5(string_agg(x::text, '';'' ORDER BY x::text)), '''') FROM (%s) x';
-	a text;
-	b text;
-BEGIN
-	SET LOCAL gpucol.pushdown = require;
-	EXECUTE format(whole, query) INTO a;
-	SET LOCAL gpucol.pushdown = forbid;
-	EXECUTE format(whole, regexp_replace(query, '\ydr\y', 'dr_h', 'g')) INTO b;
-	RETURN CASE WHEN a <> b THEN a || ' instead of ' || b ELSE regexp_replace(a, ' [0-9a-f]*$', '') END;
-END $$;
+\set tables 'dr'
+\getenv srcdir PG_ABS_SRCDIR
+\set include :srcdir /include/suffixed.psql
+\set ECHO none
+\i :include
+\set ECHO all
 SELECT q AS query, pg_temp.same(q) FROM unnest(ARRAY['SELECT k, array_agg(DISTINCT s ORDER BY s) FROM dr GROUP BY k', 'SELECT array_agg(DISTINCT k), sum(DISTINCT q), avg(DISTINCT q) FROM dr',
 	'SELECT k, array_agg(DISTINCT s ORDER BY s DESC NULLS FIRST), count(*), count(s), sum(q), avg(q), min(d), max(d), bool_or(b), count(DISTINCT q) FROM dr GROUP BY k',
 	'SELECT k, string_agg(DISTINCT s, ''-'') FILTER (WHERE q > 3), sum(q) FILTER (WHERE b) FROM dr WHERE d > ''2024-01-02'' GROUP BY k', 'SELECT upper(k), array_agg(DISTINCT q % 3) FROM dr GROUP BY 1',

@@ -58,20 +58,10 @@ SELECT differ('SELECT sum(s), count(*) FROM (SELECT k, sum(a / 7) AS s FROM item
 SELECT k, sum(a / 7), avg(a / 3), sum(CASE WHEN b > 0 THEN a / b END) FROM item GROUP BY k ORDER BY k;
 
 -- more than 35 digits in a value, and who computes it
-CREATE FUNCTION ran_in(query text) RETURNS text LANGUAGE plpgsql SET gpucol.pushdown = require AS $$
-DECLARE
-	line text;
-	engine text;
-BEGIN
-	FOR line IN EXECUTE 'EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF) ' || query LOOP
-		IF line ~ 'Fallback' THEN
-			RETURN btrim(line);
-		ELSIF line ~ 'Engine' THEN
-			engine := btrim(line);
-		END IF;
-	END LOOP;
-	RETURN engine;
-END $$;
+\set include :srcdir /include/ran_in.psql
+\set ECHO none
+\i :include
+\set ECHO all
 SELECT expr, ran_in(format('SELECT k, sum(%s) FROM item GROUP BY k', expr)) FROM argument WHERE expr NOT IN ('a / 0', 'a / b', 'a % b', '(c * c)::int', '(a * c)::int');
 SELECT ran_in('SELECT sum(c / 7 * (c / 11)) FROM item');
 SELECT differ('SELECT sum(c / 7 * (c / 11)), avg(a / 3 * (a / 7)) FROM item');

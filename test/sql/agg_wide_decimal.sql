@@ -8,23 +8,9 @@ SET search_path = agg_wide_decimal, public;
 \set include :srcdir /include/differ.psql
 \set ECHO none
 \i :include
+\set include :srcdir /include/ran_in.psql
+\i :include
 \set ECHO all
-
--- where an aggregation ran: in an engine, or after it in PostgreSQL
-CREATE FUNCTION ran_in(query text) RETURNS text LANGUAGE plpgsql SET gpucol.pushdown = require AS $$
-DECLARE
-	line text;
-	engine text;
-BEGIN
-	FOR line IN EXECUTE 'EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF) ' || query LOOP
-		IF line ~ 'Fallback' THEN
-			RETURN btrim(line);
-		ELSIF line ~ 'Engine' THEN
-			engine := btrim(line);
-		END IF;
-	END LOOP;
-	RETURN engine;
-END $$;
 
 CREATE TABLE item (id serial, flag "char", status char(1), quantity numeric(15,2), price numeric(15,2), discount numeric(15,2), tax numeric(15,2),
 	big numeric(18,0), small numeric(18,18), n bigint, missing numeric(15,2)) USING gpucol;

@@ -29,18 +29,12 @@ EXPLAIN (COSTS OFF) SELECT few, d FROM sj EXCEPT SELECT few, d FROM sj2;
 EXPLAIN (COSTS OFF) SELECT k + 1 FROM sj INTERSECT SELECT k FROM sj2;
 EXPLAIN (COSTS OFF) SELECT k FROM sj INTERSECT SELECT k FROM sj2 WHERE 10 / (few + 1) > 2;
 
-CREATE FUNCTION pg_temp.same(query text) RETURNS text LANGUAGE plpgsql AS $$
-DECLARE
-	whole text := 'SELECT count(*) || '' rows '' || coalesce(md5(string_agg(s::text, '';'' ORDER BY s::text)), '''') FROM (%s) s';
-	a text;
-	b text;
-BEGIN
-	SET LOCAL gpucol.pushdown = require;
-	EXECUTE format(whole, query) INTO a;
-	SET LOCAL gpucol.pushdown = forbid;
-	EXECUTE format(whole, regexp_replace(query, '\y(sj2?)\y', '\1_h', 'g')) INTO b;
-	RETURN CASE WHEN a <> b THEN a || ' instead of ' || b ELSE regexp_replace(a, ' [0-9a-f]*$', '') END;
-END $$;
+\set tables 'sj2?'
+\getenv srcdir PG_ABS_SRCDIR
+\set include :srcdir /include/suffixed.psql
+\set ECHO none
+\i :include
+\set ECHO all
 SELECT c AS columns, pg_temp.same(format('SELECT %1$s FROM sj INTERSECT SELECT %1$s FROM sj2', c)) AS intersect, pg_temp.same(format('SELECT %1$s FROM sj EXCEPT SELECT %1$s FROM sj2', c)) AS except,
 	pg_temp.same(format('SELECT %1$s FROM sj2 EXCEPT SELECT %1$s FROM sj', c)) AS reverse, pg_temp.same(format('SELECT %1$s FROM sj WHERE k > 100 INTERSECT SELECT %1$s FROM sj2 WHERE k < 15000', c)) AS conditions
 	FROM unnest(ARRAY['id', 'k', 't', 'f', 'n', 'k, t', 't, k, few', 'id, k', 'f, few', 'n, d', 'id, k, t, f, n, d, few', 'k, k']) c;

@@ -17,18 +17,12 @@ EXPLAIN (COSTS OFF) SELECT id FROM sk a WHERE x = (SELECT max(x) FROM sk b WHERE
 EXPLAIN (COSTS OFF) SELECT id FROM sk a WHERE x = (SELECT max(x) FROM sk b WHERE b.k = a.k) AND k < id;
 EXPLAIN (COSTS OFF) SELECT id FROM sk a WHERE x = (SELECT max(x) FROM sk b WHERE b.k = a.k) AND 10 / (k + 1) > 2;
 
-CREATE FUNCTION pg_temp.same(query text) RETURNS text LANGUAGE plpgsql AS $$
-DECLARE
-	whole text := 'SELECT count(*) || '' rows '' || coalesce(md5(string_agg(s::text, '';'' ORDER BY s::text)), '''') FROM (%s) s';
-	a text;
-	b text;
-BEGIN
-	SET LOCAL gpucol.pushdown = require;
-	EXECUTE format(whole, query) INTO a;
-	SET LOCAL gpucol.pushdown = forbid;
-	EXECUTE format(whole, regexp_replace(query, '\ysk\y', 'sk_h', 'g')) INTO b;
-	RETURN CASE WHEN a <> b THEN a || ' instead of ' || b ELSE regexp_replace(a, ' [0-9a-f]*$', '') END;
-END $$;
+\set tables 'sk'
+\getenv srcdir PG_ABS_SRCDIR
+\set include :srcdir /include/suffixed.psql
+\set ECHO none
+\i :include
+\set ECHO all
 SELECT c AS condition, pg_temp.same('SELECT id FROM sk a WHERE x = (SELECT max(x) FROM sk b WHERE b.k = a.k) AND ' || c) AS scalar,
 	pg_temp.same('SELECT id, (SELECT count(*) FROM sk b WHERE b.k = a.k AND b.x > 500) FROM sk a WHERE ' || c) AS count,
 	pg_temp.same('SELECT id FROM sk a WHERE x > (SELECT avg(x) FROM sk b WHERE a.k = b.k AND b.t = a.t) AND ' || c) AS keys,

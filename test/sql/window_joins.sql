@@ -24,24 +24,12 @@ EXPLAIN (COSTS OFF) SELECT count(*) OVER (PARTITION BY id) FROM wj;
 -- groups over windows
 EXPLAIN (COSTS OFF) SELECT count(*), max(l) FROM (SELECT k, g, count(*) l FROM (SELECT k, d - (row_number() OVER (PARTITION BY k ORDER BY d, id))::int g FROM wj) b GROUP BY k, g) c;
 
-CREATE FUNCTION pg_temp.same(query text) RETURNS text LANGUAGE plpgsql AS $$
-DECLARE
-	whole text := 'SELECT count(*) || '' rows '' || coalesce(md5(string_agg(s::text, '';'' ORDER BY s::text)), '''') FROM (%s) s';
-	a text;
-	b text;
-BEGIN
-	BEGIN
-		SET LOCAL gpucol.pushdown = require;
-		EXECUTE format(whole, query) INTO a;
-	EXCEPTION WHEN OTHERS THEN a := SQLSTATE;
-	END;
-	SET LOCAL gpucol.pushdown = forbid;
-	BEGIN
-		EXECUTE format(whole, regexp_replace(query, '\ywj\y', 'wj_h', 'g')) INTO b;
-	EXCEPTION WHEN OTHERS THEN b := SQLSTATE;
-	END;
-	RETURN CASE WHEN a <> b THEN a || ' instead of ' || b ELSE regexp_replace(a, ' [0-9a-f]*$', '') END;
-END $$;
+\set tables 'wj'
+\getenv srcdir PG_ABS_SRCDIR
+\set include :srcdir /include/suffixed.psql
+\set ECHO none
+\i :include
+\set ECHO all
 SELECT q AS query, pg_temp.same(q) FROM unnest(ARRAY[
 	'SELECT id, max(x) OVER (PARTITION BY k), min(f) OVER (PARTITION BY k), count(*) OVER (PARTITION BY k) FROM wj',
 	'SELECT id, sum(x) OVER (PARTITION BY k2), avg(i) OVER (PARTITION BY k2), count(x) OVER (PARTITION BY t), max(t) OVER (PARTITION BY t) FROM wj',
