@@ -18,6 +18,9 @@
  * not stall the warp.  Where rounds are limited, batches end with a level of the
  * search, so that the round that finds a row is known.
  *
+ * Measured with and without, as in same_generation.cuh: 22 graphs, 1.3 to 86 times as long without (fe_ocean
+ * 999 ms for 137, usroads 979 for 71).
+ *
  *-------------------------------------------------------------------------
  */
 #ifndef GPUCOL_CUDA_CLOSURE_CUH

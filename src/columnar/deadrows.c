@@ -25,9 +25,8 @@
 #include "columnar/space.h"
 #include "compat.h"
 
-/* What has become of a directory row. */
-static HTSV_Result
-judge(const GpucolDirectoryTuple *row, TransactionId oldest_xmin)
+HTSV_Result
+gpucol_deadrows_judge(const GpucolDirectoryTuple *row, TransactionId oldest_xmin)
 {
 	HTSV_Result status;
 
@@ -87,7 +86,7 @@ gpucol_coverage_read_locked(GpucolDirectory *dir)
 	{
 		GpucolSegmentEntry entry;
 
-		if (judge(&row, oldest_xmin) == HEAPTUPLE_DEAD)
+		if (gpucol_deadrows_judge(&row, oldest_xmin) == HEAPTUPLE_DEAD)
 		{
 			note_end(coverage, row.tuple->t_data);
 			continue;
@@ -209,7 +208,7 @@ gpucol_deadrows_collect(GpucolDirectory *dir, TransactionId oldest_xmin)
 	while (gpucol_directory_scan_next(&scan, &row))
 	{
 		CHECK_FOR_INTERRUPTS();
-		if (judge(&row, oldest_xmin) != HEAPTUPLE_LIVE)
+		if (gpucol_deadrows_judge(&row, oldest_xmin) != HEAPTUPLE_LIVE)
 			continue;
 		if (!HeapTupleHeaderXminFrozen(row.tuple->t_data))
 		{

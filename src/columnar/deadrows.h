@@ -10,7 +10,12 @@
 
 #include "postgres.h"
 
+#include "access/heapam.h"
+
 #include "columnar/directory.h"
+
+/* What has become of a directory row. */
+extern HTSV_Result gpucol_deadrows_judge(const GpucolDirectoryTuple *row, TransactionId oldest_xmin);
 
 /* Row numbers first .. end - 1 of a segment. */
 typedef struct GpucolRowRange

@@ -18,6 +18,7 @@
 #include "storage/procarray.h"
 #include "utils/snapmgr.h"
 
+#include "columnar/deadrows.h"
 #include "columnar/directory_value.h"
 #include "columnar/fold_count.h"
 #include "columnar/folded_rows.h"
@@ -27,18 +28,6 @@
 #include "columnar/writer.h"
 #include "compat.h"
 #include "kernel/format.h"
-
-/* Is a directory row dead to everyone? */
-static bool
-row_is_dead(const GpucolDirectoryTuple *row, TransactionId oldest_xmin)
-{
-	HTSV_Result status;
-
-	LockBuffer(row->buffer, BUFFER_LOCK_SHARE);
-	status = HeapTupleSatisfiesVacuum(row->tuple, oldest_xmin, row->buffer);
-	LockBuffer(row->buffer, BUFFER_LOCK_UNLOCK);
-	return status == HEAPTUPLE_DEAD;
-}
 
 /* Copy a segment's entry.  Whoever commits it, or looks at a later command's, has completed it. */
 static void
@@ -120,7 +109,7 @@ read_segments(GpucolView *view, GpucolDirectory *dir)
 	{
 		GpucolViewSegment *segment;
 
-		if (view->snapshot == SnapshotAny && row_is_dead(&row, oldest_xmin))
+		if (view->snapshot == SnapshotAny && gpucol_deadrows_judge(&row, oldest_xmin) == HEAPTUPLE_DEAD)
 			continue;
 		if (view->nsegments == capacity)
 		{

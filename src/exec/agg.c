@@ -623,15 +623,9 @@ GPUCOL_RECHECK_BY_NEXT(recheck_group, next_group)
 static void
 begin_fallback(GpucolAggExecState *state)
 {
-	CustomScan *cscan = (CustomScan *) state->css.ss.ps.plan;
-	EState	   *estate = state->css.ss.ps.state;
-	MemoryContext old = MemoryContextSwitchTo(estate->es_query_cxt);
-
 	gpucol_run_end(&state->exec);
 	gpucol_join_children_release(state->children);
-	state->fallback = gpucol_begin_ordinary(linitial(cscan->custom_plans), estate, state->eflags);
-	state->css.custom_ps = lcons(state->fallback, state->css.custom_ps);
-	MemoryContextSwitchTo(old);
+	state->fallback = gpucol_begin_fallback(&state->css, state->eflags);
 }
 
 /* Let everything go: a node above may go on for long. */

@@ -486,13 +486,13 @@ evaluate_strict(const IntervalNode *node, const IntervalRow *row)
 {
 	GpucolInterval x = evaluate(node->args[0], row);
 	GpucolInterval y = node->nargs > 1 ? evaluate(node->args[1], row) : exactly(0);
-	uint8		beside = (x.may | y.may) & (GPUCOL_MAY_BE_NULL | GPUCOL_MAY_RAISE);
+	uint8		marks = (x.may | y.may) & (GPUCOL_MAY_BE_NULL | GPUCOL_MAY_RAISE);
 	GpucolInterval result;
 
 	if (!(x.may & GPUCOL_MAY_BE_VALUE) || !(y.may & GPUCOL_MAY_BE_VALUE))
-		return (GpucolInterval) {.may = beside};
+		return (GpucolInterval) {.may = marks};
 	if (node->kind >= NODE_LESS)
-		return (GpucolInterval) {.may = beside | compare(node->kind, x, y)};
+		return (GpucolInterval) {.may = marks | compare(node->kind, x, y)};
 	if (node->kind == NODE_SAME)
 		result = of_type(x.lo == x.hi && fabs(x.lo) <= EXACT && x.lo == rint(x.lo) ? exactly(x.lo) :
 						 widened(x.lo, x.hi, QUOTIENT_MARGIN), node->type, !is_zero(x));
@@ -505,7 +505,7 @@ evaluate_strict(const IntervalNode *node, const IntervalRow *row)
 		result = rounded(node, x);
 	else
 		result = compute(node, x, y);
-	result.may |= beside;
+	result.may |= marks;
 	return result;
 }
 

@@ -233,17 +233,11 @@ GPUCOL_RECHECK_BY_NEXT(recheck_row, next_row)
 static void
 begin_fallback(GpucolJoinState *state)
 {
-	CustomScan *cscan = (CustomScan *) state->css.ss.ps.plan;
-	EState	   *estate = state->css.ss.ps.state;
-	MemoryContext old = MemoryContextSwitchTo(estate->es_query_cxt);
-
 	gpucol_topn_stream_reset(&state->top);
 	gpucol_run_end(&state->exec);
 	gpucol_join_children_release(state->children);
-	state->fallback = gpucol_begin_ordinary(linitial(cscan->custom_plans), estate, state->eflags);
-	state->css.custom_ps = lcons(state->fallback, state->css.custom_ps);
+	state->fallback = gpucol_begin_fallback(&state->css, state->eflags);
 	state->css.ss.ps.qual = NULL;
-	MemoryContextSwitchTo(old);
 }
 
 /* The next row of the ordinary plan, whose tuples are scan tuples. */

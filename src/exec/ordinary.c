@@ -43,3 +43,16 @@ gpucol_begin_ordinary(Plan *plan, EState *estate, int eflags)
 	gpucol_bitmap_keep_from_prefetching(result);
 	return result;
 }
+
+PlanState *
+gpucol_begin_fallback(CustomScanState *node, int eflags)
+{
+	EState	   *estate = node->ss.ps.state;
+	MemoryContext old = MemoryContextSwitchTo(estate->es_query_cxt);
+	List	   *plans = ((CustomScan *) node->ss.ps.plan)->custom_plans;
+	PlanState  *result = gpucol_begin_ordinary(linitial(plans), estate, eflags);
+
+	node->custom_ps = lcons(result, node->custom_ps);
+	MemoryContextSwitchTo(old);
+	return result;
+}

@@ -17,4 +17,7 @@
  */
 extern PlanState *gpucol_begin_ordinary(Plan *plan, EState *estate, int eflags);
 
+/* The same of the first plan that a node carries, from now on one of its own. */
+extern PlanState *gpucol_begin_fallback(CustomScanState *node, int eflags);
+
 #endif							/* GPUCOL_EXEC_ORDINARY_H */

@@ -679,18 +679,18 @@ static Size
 room_for(const GpucolRegroup *r, uint32 nrows)
 {
 	uint64		n = (uint64) nrows * r->nlooked;
-	Size		beside = 0;
+	Size		datums = 0;
 	Size		distinct = 0;
 
 	for (int i = 0; i < r->plan->naggs; i++)
 	{
-		beside += r->plan->finals[i].host == GPUCOL_HOST_NONE ? 0 : sizeof(Datum);
+		datums += r->plan->finals[i].host == GPUCOL_HOST_NONE ? 0 : sizeof(Datum);
 		if (r->plan->finals[i].host == GPUCOL_HOST_DISTINCT)
 			distinct += gpucol_item_growth(&r->hosts[i].table, n, sizeof(uint32) + sizeof(Datum));
 	}
 	if (r->feed != NULL)
 		distinct = gpucol_feed_room(r->feed, n);
-	return gpucol_group_table_growth(&r->table, n, beside) + distinct;
+	return gpucol_group_table_growth(&r->table, n, datums) + distinct;
 }
 
 /* Learn from the program, which the run has made by its first batch. */

@@ -145,15 +145,9 @@ forget_rows(GpucolWindowState *state)
 static void
 begin_fallback(GpucolWindowState *state)
 {
-	CustomScan *cscan = (CustomScan *) state->css.ss.ps.plan;
-	EState	   *estate = state->css.ss.ps.state;
-	MemoryContext old = MemoryContextSwitchTo(estate->es_query_cxt);
-
 	forget_rows(state);
 	gpucol_join_children_release(state->children);
-	state->fallback = gpucol_begin_ordinary(linitial(cscan->custom_plans), estate, state->eflags);
-	state->css.custom_ps = lcons(state->fallback, state->css.custom_ps);
-	MemoryContextSwitchTo(old);
+	state->fallback = gpucol_begin_fallback(&state->css, state->eflags);
 }
 
 /* Have everything computed; false where the ordinary plan delivers rows. */

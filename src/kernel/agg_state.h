@@ -222,7 +222,7 @@ gpucol_agg_merge(const GpucolAgg *agg, GpucolAggState *to, const GpucolAggState 
 {
 	GpucolStatus status = GPUCOL_OK;
 	int64_t		count = to->count + from->count;
-	bool		told = agg->cls == GPUCOL_CLASS_S || gpucol_agg_is_packed(agg);
+	bool		apart = agg->cls == GPUCOL_CLASS_S || gpucol_agg_is_packed(agg);
 
 	if (from->count == 0)
 		return GPUCOL_OK;
@@ -242,11 +242,11 @@ gpucol_agg_merge(const GpucolAgg *agg, GpucolAggState *to, const GpucolAggState 
 											   (double) from->count, from->v.sums, from->w.f);
 			break;
 		case GPUCOL_AGG_MIN:
-			if (told ? order < 0 : gpucol_agg_less(agg->cls, from, to))
+			if (apart ? order < 0 : gpucol_agg_less(agg->cls, from, to))
 				*to = *from;
 			break;
 		case GPUCOL_AGG_MAX:
-			if (told ? order > 0 : gpucol_agg_less(agg->cls, to, from))
+			if (apart ? order > 0 : gpucol_agg_less(agg->cls, to, from))
 				*to = *from;
 			break;
 		case GPUCOL_AGG_BOOL_AND:

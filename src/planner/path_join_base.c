@@ -31,13 +31,7 @@
 static int
 count_needed(RelOptInfo *rel)
 {
-	Bitmapset  *attnos = NULL;
-	ListCell   *lc;
-
-	pull_varattnos((Node *) rel->reltarget->exprs, rel->relid, &attnos);
-	foreach(lc, rel->baserestrictinfo)
-		pull_varattnos((Node *) lfirst_node(RestrictInfo, lc)->clause, rel->relid, &attnos);
-	return bms_num_members(attnos);
+	return bms_num_members(gpucol_path_scan_columns(rel));
 }
 
 /* Why a base relation has no pipe, or NULL. */
@@ -66,13 +60,9 @@ decline_base(PlannerInfo *root, RelOptInfo *rel)
 bool
 gpucol_join_has_needed(RelOptInfo *rel, TupleDesc desc)
 {
-	Bitmapset  *attnos = NULL;
+	Bitmapset  *attnos = gpucol_path_scan_columns(rel);
 	int			member = -1;
-	ListCell   *lc;
 
-	pull_varattnos((Node *) rel->reltarget->exprs, rel->relid, &attnos);
-	foreach(lc, rel->baserestrictinfo)
-		pull_varattnos((Node *) lfirst_node(RestrictInfo, lc)->clause, rel->relid, &attnos);
 	while ((member = bms_next_member(attnos, member)) >= 0)
 	{
 		int			attnum = member + FirstLowInvalidHeapAttributeNumber;

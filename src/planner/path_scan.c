@@ -52,9 +52,8 @@ is_of_cursor(const RelOptInfo *rel)
 	return false;
 }
 
-/* Columns that the scan must deliver or test, offset as pull_varattnos does. */
-static Bitmapset *
-needed_columns(RelOptInfo *rel)
+Bitmapset *
+gpucol_path_scan_columns(const RelOptInfo *rel)
 {
 	Bitmapset  *attnos = NULL;
 	ListCell   *lc;
@@ -219,7 +218,7 @@ decline_reason(PlannerInfo *root, RelOptInfo *rel, RangeTblEntry *rte,
 		return "WHERE CURRENT OF";
 	if (gpucol_planner_scrolls(root))
 		return "it is scanned in both directions by a SCROLL cursor";
-	*attnos = needed_columns(rel);
+	*attnos = gpucol_path_scan_columns(rel);
 	if (unsupported_column(*attnos) != 0)
 		return "a system column other than ctid and tableoid is used";
 	return gpucol_path_scan_left_to_index(root, rel);

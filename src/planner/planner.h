@@ -39,6 +39,9 @@ extern void gpucol_path_scan_init(void);
 extern void gpucol_path_scan_add(PlannerInfo *root, RelOptInfo *rel,
 								 RangeTblEntry *rte);
 
+/* ... columns that a scan must deliver or test, offset as pull_varattnos does */
+extern Bitmapset *gpucol_path_scan_columns(const RelOptInfo *rel);
+
 /* ... why a table is left to an index, as in serializable transactions, or to the plan for a few rows; or NULL */
 extern const char *gpucol_path_scan_left_to_index(PlannerInfo *root, RelOptInfo *rel);
 

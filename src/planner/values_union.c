@@ -39,6 +39,7 @@
 #include "lower/harmless_query.h"
 #include "plan/make.h"
 #include "planner/planner.h"
+#include "planner/set_groups.h"
 #include "planner/set_operations.h"
 #include "planner/subquery.h"
 
@@ -123,11 +124,7 @@ unnested_rows(const RangeTblEntry *rte)
 static bool
 is_bare(const Query *query)
 {
-	return query->commandType == CMD_SELECT && query->jointree->quals == NULL && !query->hasAggs &&
-		!query->hasWindowFuncs && !query->hasTargetSRFs && !query->hasSubLinks && query->cteList == NIL &&
-		query->groupClause == NIL && query->groupingSets == NIL && query->havingQual == NULL &&
-		query->distinctClause == NIL && query->sortClause == NIL && query->limitCount == NULL &&
-		query->limitOffset == NULL && query->setOperations == NULL && query->rowMarks == NIL;
+	return gpucol_set_is_plain(query) && query->jointree->quals == NULL && !query->hasTargetSRFs && !query->hasSubLinks;
 }
 
 /* One row as a query returns it: its columns are those of `row`, or (NIL) computed; seen from `up` queries above. */

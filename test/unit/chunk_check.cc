@@ -14,19 +14,7 @@
 #include <string>
 #include <vector>
 
-static int	passed,
-			failed;
-
-#define CHECK(what, condition) \
-	do { \
-		if (condition) \
-			passed++; \
-		else \
-		{ \
-			failed++; \
-			printf("%s:%d: failed: %s\n", __FILE__, __LINE__, std::string(what).c_str()); \
-		} \
-	} while (0)
+#include "check_cc.h"
 
 static const uint32_t NROWS = 2500; /* three vectors, the last not full */
 static const uint32_t NVECTORS = 3;
@@ -291,6 +279,5 @@ main()
 	test_wrong();
 	test_zones();
 	test_dictionaries();
-	printf("chunk_check: %d passed, %d failed\n", passed, failed);
-	return failed > 0;
+	return summary("chunk_check");
 }

@@ -17,19 +17,7 @@
 #include <cstdlib>
 #include <thread>
 
-static int	passed,
-			failed;
-
-#define CHECK(what, condition) \
-	do { \
-		if (condition) \
-			passed++; \
-		else \
-		{ \
-			failed++; \
-			printf("%s:%d: failed: %s\n", __FILE__, __LINE__, what); \
-		} \
-	} while (0)
+#include "check_cc.h"
 
 /* A client's end of a socket, and the session's. */
 struct Pair
@@ -262,6 +250,5 @@ main()
 	test_descriptor();
 	test_full();
 	test_closed();
-	printf("connection: %d passed, %d failed\n", passed, failed);
-	return failed != 0;
+	return summary("connection");
 }

@@ -19,19 +19,7 @@
 #include <memory>
 #include <thread>
 
-static int	passed,
-			failed;
-
-#define CHECK(what, condition) \
-	do { \
-		if (condition) \
-			passed++; \
-		else \
-		{ \
-			failed++; \
-			printf("%s:%d: failed: %s\n", __FILE__, __LINE__, what); \
-		} \
-	} while (0)
+#include "check_cc.h"
 
 static const size_t MB = (size_t) 1 << 20;
 
@@ -572,6 +560,5 @@ main(void)
 	test_claims();
 	test_many();
 	test_called_away();
-	printf("device_memory: %d passed, %d failed\n", passed, failed);
-	return failed != 0;
+	return summary("device_memory");
 }

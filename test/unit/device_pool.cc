@@ -15,19 +15,7 @@
 #include <random>
 #include <vector>
 
-static int	passed,
-			failed;
-
-#define CHECK(what, condition) \
-	do { \
-		if (condition) \
-			passed++; \
-		else \
-		{ \
-			failed++; \
-			printf("%s:%d: failed: %s\n", __FILE__, __LINE__, what); \
-		} \
-	} while (0)
+#include "check_cc.h"
 
 static const size_t MB = (size_t) 1 << 20;
 
@@ -228,6 +216,5 @@ main()
 	test_small_device();
 	test_lend();
 	test_random();
-	printf("device_pool: %d passed, %d failed\n", passed, failed);
-	return failed > 0;
+	return summary("device_pool");
 }

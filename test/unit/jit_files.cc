@@ -18,19 +18,7 @@
 #include <fstream>
 #include <thread>
 
-static int	passed,
-			failed;
-
-#define CHECK(what, condition) \
-	do { \
-		if (condition) \
-			passed++; \
-		else \
-		{ \
-			failed++; \
-			printf("%s:%d: failed: %s\n", __FILE__, __LINE__, what); \
-		} \
-	} while (0)
+#include "check_cc.h"
 
 static std::string directory;
 
@@ -235,6 +223,5 @@ main()
 	test_concurrency();
 	empty_directory();
 	rmdir(name);
-	printf("jit_files: %d passed, %d failed\n", passed, failed);
-	return failed != 0;
+	return summary("jit_files");
 }

@@ -24,19 +24,7 @@
 #include <cstring>
 #include <string>
 
-static int	passed,
-			failed;
-
-#define CHECK(what, condition) \
-	do { \
-		if (condition) \
-			passed++; \
-		else \
-		{ \
-			failed++; \
-			printf("%s:%d: failed: %s\n", __FILE__, __LINE__, what); \
-		} \
-	} while (0)
+#include "check_cc.h"
 
 static void
 on_terminate(int)
@@ -182,6 +170,5 @@ main()
 	test_alone("s");
 	test_successor("s");
 	rmdir(folder);
-	printf("listener: %d passed, %d failed\n", passed, failed);
-	return failed > 0;
+	return summary("listener");
 }

@@ -14,19 +14,7 @@
 #include <random>
 #include <string>
 
-static int	passed,
-			failed;
-
-#define CHECK(what, condition) \
-	do { \
-		if (condition) \
-			passed++; \
-		else \
-		{ \
-			failed++; \
-			printf("%s:%d: failed: %s\n", __FILE__, __LINE__, std::string(what).c_str()); \
-		} \
-	} while (0)
+#include "check_cc.h"
 
 /* A table of two keys and a column with NULLs, 100 rows of 80 keys. */
 struct Description
@@ -171,6 +159,5 @@ main()
 	test_right();
 	test_wrong();
 	test_any();
-	printf("lookup_check: %d passed, %d failed\n", passed, failed);
-	return failed > 0;
+	return summary("lookup_check");
 }

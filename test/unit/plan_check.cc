@@ -16,19 +16,7 @@
 #include <string>
 #include <vector>
 
-static int	passed,
-			failed;
-
-#define CHECK(what, condition) \
-	do { \
-		if (condition) \
-			passed++; \
-		else \
-		{ \
-			failed++; \
-			printf("%s:%d: failed: %s\n", __FILE__, __LINE__, std::string(what).c_str()); \
-		} \
-	} while (0)
+#include "check_cc.h"
 
 /*
  * edge(a, b) is loaded, path(a, b) and most(n) derived:
@@ -243,6 +231,5 @@ main()
 	test_steps();
 	test_operands();
 	test_any();
-	printf("plan_check: %d passed, %d failed\n", passed, failed);
-	return failed > 0;
+	return summary("plan_check");
 }

@@ -17,19 +17,7 @@
 #include "cuda/scan/interp_plan.h"
 #include "service/protocol.h"
 
-static int	passed,
-			failed;
-
-#define CHECK(what, condition) \
-	do { \
-		if (condition) \
-			passed++; \
-		else \
-		{ \
-			failed++; \
-			printf("%s:%d: failed: %s\n", __FILE__, __LINE__, std::string(what).c_str()); \
-		} \
-	} while (0)
+#include "check_cc.h"
 
 static const uint32_t NCOLUMNS = 4;
 static const uint16_t NO = GPUCOL_NO_REG;
@@ -553,6 +541,5 @@ main()
 	test_shapes();
 	test_first();
 	test_any();
-	printf("program_check: %d passed, %d failed\n", passed, failed);
-	return failed > 0;
+	return summary("program_check");
 }

@@ -32,19 +32,7 @@
 #include <set>
 #include <string>
 
-static int	passed,
-			failed;
-
-#define CHECK(what, condition) \
-	do { \
-		if (condition) \
-			passed++; \
-		else \
-		{ \
-			failed++; \
-			printf("%s:%d: failed: %s\n", __FILE__, __LINE__, std::string(what).c_str()); \
-		} \
-	} while (0)
+#include "check_cc.h"
 
 static const uint32_t NROWS = 2048; /* of a segment: two vectors */
 static const uint32_t NVECTORS = 2;
@@ -702,6 +690,5 @@ main()
 	test_pieces();
 	test_objects();
 	test_wrong_puts();
-	printf("request: %d passed, %d failed\n", passed, failed);
-	return failed != 0;
+	return summary("request");
 }

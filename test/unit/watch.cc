@@ -22,19 +22,7 @@
 #include "cuda/base/failure.h"
 #include "service/protocol.h"
 
-static int	passed,
-			failed;
-
-#define CHECK(what, condition) \
-	do { \
-		if (condition) \
-			passed++; \
-		else \
-		{ \
-			failed++; \
-			printf("%s:%d: failed: %s\n", __FILE__, __LINE__, what); \
-		} \
-	} while (0)
+#include "check_cc.h"
 
 /* A client's and a session's end. */
 struct Pair
@@ -264,6 +252,5 @@ main()
 	test_ends();
 	test_called_off();
 	test_refused();
-	printf("watch: %d passed, %d failed\n", passed, failed);
-	return failed > 0;
+	return summary("watch");
 }

@@ -78,11 +78,11 @@ GpucolStatus
 gpucol_gpu_build_check(const GpucolGpuRun *run)
 {
 	const GpucolProgram *p = run->program;
-	const GpucolWireLookup *head = (const GpucolWireLookup *) run->data;
+	const GpucolWireLookup *head = (const GpucolWireLookup *) run->answer.data;
 	const GpucolWireLookupColumn *columns;
 	bool		keeps = p->flags & GPUCOL_PROGRAM_KEEP_NULL_KEYS;
 
-	if (run->result.bytes != description_size(p->njoin_keys, p->nkeys) || head->nkeys != p->njoin_keys ||
+	if (run->answer.result.bytes != description_size(p->njoin_keys, p->nkeys) || head->nkeys != p->njoin_keys ||
 		head->ncolumns != p->nkeys || head->nkeyed > head->nrows || (!keeps && head->nkeyed < head->nrows))
 		return GPUCOL_DEVICE_LOST;
 	columns = (const GpucolWireLookupColumn *) ((const GpucolWireLookupKey *) (head + 1) + head->nkeys);
@@ -167,7 +167,7 @@ gpucol_gpu_build(GpucolRun *handle, GpucolLookup **result)
 	lookup->number = run->table;
 	run->table = -1;
 	*result = (GpucolLookup *) lookup;
-	if (take_dictionaries(lookup, run) && fill_view(lookup, (const GpucolWireLookup *) run->data))
+	if (take_dictionaries(lookup, run) && fill_view(lookup, (const GpucolWireLookup *) run->answer.data))
 		return GPUCOL_OK;
 	gpucol_gpu_lookup_free(*result);
 	*result = NULL;

@@ -164,9 +164,9 @@ gpucol_gpu_run_fits(GpucolGpuRun *run, uint64_t more)
 	uint64_t	held = more + GPUCOL_GPU_BATCH_ROWS * (8 + sizeof(GpucolBytes) * (uint64_t) run->program->nkeys) +
 		run->delta.space * 8 * (uint64_t) (run->program->ncolumns + 1);
 
-	held += run->numbered_bytes + run->remap_bytes;
+	held += run->numbering.numbered_bytes + run->numbering.remap_bytes;
 	for (int c = 0; c < run->ncolumns; c++)
-		held += run->late[c] == NULL ? 0 : gpucol_gpu_dictionary_bytes(run->late[c]);
+		held += run->late.dictionaries[c] == NULL ? 0 : gpucol_gpu_dictionary_bytes(run->late.dictionaries[c]);
 	for (int i = 0; i < run->norders; i++)
 		held += run->orders[i].numbers == NULL ? 0 : sizeof(uint32_t) * ((uint64_t) run->orders[i].n + 1);
 	held += gpucol_gpu_manifest_bytes(run->manifest) - run->manifest->counted;
@@ -190,14 +190,14 @@ gpucol_gpu_run_create(const GpucolProgram *program, GpucolSource *source, const 
 	run->host = host;
 	run->table = -1;
 	run->bytes = calloc(n, sizeof(GpucolBytesUse));
-	run->late = calloc(n, sizeof(void *));
-	gpucol_owned_open(&run->late_blocks, NULL);
-	run->late_memory = (GpucolMemory) {late_alloc, late_free, &run->late_blocks};
+	run->late.dictionaries = calloc(n, sizeof(void *));
+	gpucol_owned_open(&run->late.blocks, NULL);
+	run->late.memory = (GpucolMemory) {late_alloc, late_free, &run->late.blocks};
 	run->orders = calloc(program->naggs + 1u, sizeof(GpucolGpuOrder));
 	run->delta.codes = calloc(n, sizeof(void *));
 	run->delta.nulls = calloc(n, sizeof(void *));
 	run->delta.has_nulls = calloc(n, sizeof(bool));
-	if (run->bytes == NULL || run->late == NULL || run->orders == NULL || run->delta.codes == NULL ||
+	if (run->bytes == NULL || run->late.dictionaries == NULL || run->orders == NULL || run->delta.codes == NULL ||
 		run->delta.nulls == NULL || run->delta.has_nulls == NULL)
 	{
 		gpucol_gpu_run_free(run);
@@ -222,13 +222,13 @@ gpucol_gpu_run_free(GpucolGpuRun *run)
 	for (int i = 0; i < run->norders; i++)
 		free(run->orders[i].numbers);
 	free(run->orders);
-	for (int c = 0; run->late != NULL && c < run->ncolumns; c++)
-		gpucol_gpu_dictionary_free(run->late[c]);
-	free(run->late);
-	gpucol_owned_free_all(&run->late_blocks);
+	for (int c = 0; run->late.dictionaries != NULL && c < run->ncolumns; c++)
+		gpucol_gpu_dictionary_free(run->late.dictionaries[c]);
+	free(run->late.dictionaries);
+	gpucol_owned_free_all(&run->late.blocks);
 	free(run->bytes);
-	free(run->remap);
-	free(run->codes);
+	free(run->numbering.remap);
+	free(run->numbering.codes);
 	free(run->scratch);
 	free(run->payload);
 	free(run->needed);
@@ -307,25 +307,25 @@ cuda_stats(const GpucolRun *handle, GpucolRunStats *out)
 	const GpucolGpuRun *run = own(handle);
 
 	memset(out, 0, sizeof(*out));
-	out->segments_read = run->result.nsegments;
-	out->segments_skipped = run->result.segments_skipped;
+	out->segments_read = run->answer.result.nsegments;
+	out->segments_skipped = run->answer.result.segments_skipped;
 	out->delta_rows = run->delta.nrows;
-	out->packed_bytes = run->result.packed_bytes;
-	out->device_seconds = run->result.device_seconds;
-	out->daemon_seconds = run->result.daemon_seconds;
-	out->lookup_seconds = run->result.lookup_seconds;
-	out->plan_seconds = run->result.plan_seconds;
-	out->work_seconds = run->result.work_seconds;
-	out->begin_seconds = run->result.begin_seconds;
-	out->end_seconds = run->result.end_seconds;
+	out->packed_bytes = run->answer.result.packed_bytes;
+	out->device_seconds = run->answer.result.device_seconds;
+	out->daemon_seconds = run->answer.result.daemon_seconds;
+	out->lookup_seconds = run->answer.result.lookup_seconds;
+	out->plan_seconds = run->answer.result.plan_seconds;
+	out->work_seconds = run->answer.result.work_seconds;
+	out->begin_seconds = run->answer.result.begin_seconds;
+	out->end_seconds = run->answer.result.end_seconds;
 	out->note_seconds = run->note_seconds;
 	out->ask_seconds = run->ask_seconds;
 	out->fetch_seconds = run->fetch_seconds;
-	out->devices = (int) run->result.ndevices;
-	out->batches = (int) run->result.nbatches;
+	out->devices = (int) run->answer.result.ndevices;
+	out->batches = (int) run->answer.result.nbatches;
 	out->threads = 1;
-	memcpy(out->kernel, run->result.kernel, sizeof(out->kernel) - 1);
-	memcpy(out->note, run->result.note, sizeof(out->note) - 1);
+	memcpy(out->kernel, run->answer.result.kernel, sizeof(out->kernel) - 1);
+	memcpy(out->note, run->answer.result.note, sizeof(out->note) - 1);
 }
 
 static void
@@ -334,8 +334,8 @@ cuda_probe_figures(const GpucolRun *handle, int probe, GpucolProbeFigures *out)
 	const GpucolGpuRun *run = own(handle);
 
 	memset(out, 0, sizeof(*out));
-	out->probed = probe < GPUCOL_WIRE_MAX_PROBES ? run->result.probed[probe] : 0;
-	out->found = probe < GPUCOL_WIRE_MAX_PROBES ? run->result.found[probe] : 0;
+	out->probed = probe < GPUCOL_WIRE_MAX_PROBES ? run->answer.result.probed[probe] : 0;
+	out->found = probe < GPUCOL_WIRE_MAX_PROBES ? run->answer.result.found[probe] : 0;
 }
 
 const GpucolEngine gpucol_engine_cuda = {

@@ -70,7 +70,7 @@ static int
 late_slot(const GpucolGpuRun *run, int k)
 {
 	const uint16_t *keys = GPUCOL_PROGRAM_ARRAY(run->program, const uint16_t, keys);
-	int			slot = run->columns[k].cls == GPUCOL_CLASS_S ? gpucol_gpu_bytes_slot(run->program, keys[k]) : -1;
+	int			slot = run->answer.columns[k].cls == GPUCOL_CLASS_S ? gpucol_gpu_bytes_slot(run->program, keys[k]) : -1;
 
 	return slot >= 0 && slot < run->ncolumns && run->bytes[slot] == GPUCOL_BYTES_ROWS ? slot : -1;
 }
@@ -90,9 +90,9 @@ put_string(GpucolGpuRun *run, int k, uint64_t number, const GpucolBytes *value)
 {
 	uint32_t	given;
 
-	if (!gpucol_gpu_dictionary_number(run->late[late_slot(run, k)], value->data, value->len, &given))
+	if (!gpucol_gpu_dictionary_number(run->late.dictionaries[late_slot(run, k)], value->data, value->len, &given))
 		return GPUCOL_OUT_OF_MEMORY;
-	((int64_t *) run->values[k])[number] = given;
+	((int64_t *) run->answer.values[k])[number] = given;
 	return GPUCOL_OK;
 }
 
@@ -101,7 +101,7 @@ static GpucolStatus
 check(GpucolGpuRun *run)
 {
 	run->source->ops->check_interrupts(run->source);
-	return gpucol_gpu_run_fits(run, run->result.bytes + sizeof(Place) * run->result.nrows) ?
+	return gpucol_gpu_run_fits(run, run->answer.result.bytes + sizeof(Place) * run->answer.result.nrows) ?
 		GPUCOL_OK : GPUCOL_OUT_OF_MEMORY;
 }
 
@@ -181,14 +181,14 @@ read_column(GpucolGpuRun *run, const GpucolSegment *segment, int k, const Place 
 	if (desc->coding != GPUCOL_CODING_RAW && desc->coding != GPUCOL_CODING_DICT &&
 		desc->coding != GPUCOL_CODING_CONSTANT)
 		return GPUCOL_UNSUPPORTED;
-	gpucol_decode_init(&reader.decoder, desc, segment->nrows, &run->late_memory);
+	gpucol_decode_init(&reader.decoder, desc, segment->nrows, &run->late.memory);
 	for (uint64_t i = 0; i < n && status == GPUCOL_OK; i++)
 	{
 		uint32_t	row = (uint32_t) places[i].row;
 		GpucolBytes value;
 		bool		null;
 
-		if (run->nulls[k][places[i].number])
+		if (run->answer.nulls[k][places[i].number])
 			continue;
 		if (i % CHECKED_ROWS == 0)
 			status = check(run);
@@ -208,7 +208,7 @@ read_column(GpucolGpuRun *run, const GpucolSegment *segment, int k, const Place 
 static GpucolStatus
 read_segments(GpucolGpuRun *run, const Place *places, uint64_t *i)
 {
-	uint64_t	n = run->result.nrows;
+	uint64_t	n = run->answer.result.nrows;
 	GpucolSegment segment;
 	GpucolStatus status = GPUCOL_OK;
 	uint32_t	number = 0;
@@ -224,7 +224,7 @@ read_segments(GpucolGpuRun *run, const Place *places, uint64_t *i)
 			return status == GPUCOL_OK || status == GPUCOL_END ? GPUCOL_UNSUPPORTED : status;
 		while (end < n && places[end].row >> 32 == number)
 			end++;
-		for (int k = 0; k < run->noutputs && *i < end && status == GPUCOL_OK; k++)
+		for (int k = 0; k < run->answer.noutputs && *i < end && status == GPUCOL_OK; k++)
 			if (late_slot(run, k) >= 0)
 				status = read_column(run, &segment, k, places + *i, end - *i);
 		*i = end;
@@ -238,7 +238,7 @@ read_segments(GpucolGpuRun *run, const Place *places, uint64_t *i)
 static GpucolStatus
 read_delta(GpucolGpuRun *run, const Place *places, uint64_t i)
 {
-	uint64_t	n = run->result.nrows;
+	uint64_t	n = run->answer.result.nrows;
 	uint64_t	before = 0;
 	GpucolSegment segment;
 	GpucolDelta batch;
@@ -256,11 +256,11 @@ read_delta(GpucolGpuRun *run, const Place *places, uint64_t i)
 			return status == GPUCOL_END ? GPUCOL_UNSUPPORTED : status;
 		for (; i < n && places[i].row >> 32 == run->manifest->nsegments &&
 			 (uint32_t) places[i].row < before + batch.nrows; i++)
-			for (int k = 0; k < run->noutputs; k++)
+			for (int k = 0; k < run->answer.noutputs; k++)
 			{
 				int			slot = late_slot(run, k);
 
-				if (slot < 0 || run->nulls[k][places[i].number])
+				if (slot < 0 || run->answer.nulls[k][places[i].number])
 					continue;
 				status = put_string(run, k, places[i].number,
 									&batch.columns[slot].bytes[(uint32_t) places[i].row - before]);
@@ -292,14 +292,15 @@ static GpucolStatus
 make_dictionaries(GpucolGpuRun *run, int *n)
 {
 	*n = 0;
-	for (int k = 0; k < run->noutputs; k++)
+	for (int k = 0; k < run->answer.noutputs; k++)
 	{
 		int			slot = late_slot(run, k);
 
 		if (slot < 0)
 			continue;
 		(*n)++;
-		if (run->late[slot] == NULL && (run->late[slot] = gpucol_gpu_dictionary_create()) == NULL)
+		if (run->late.dictionaries[slot] == NULL &&
+			(run->late.dictionaries[slot] = gpucol_gpu_dictionary_create()) == NULL)
 			return GPUCOL_OUT_OF_MEMORY;
 	}
 	return GPUCOL_OK;
@@ -308,7 +309,7 @@ make_dictionaries(GpucolGpuRun *run, int *n)
 GpucolStatus
 gpucol_gpu_late_read(GpucolGpuRun *run)
 {
-	uint64_t	n = run->result.nrows;
+	uint64_t	n = run->answer.result.nrows;
 	int			noutputs;
 	uint64_t	i = 0;
 	Place	   *places;
@@ -325,7 +326,7 @@ gpucol_gpu_late_read(GpucolGpuRun *run)
 	if (places == NULL)
 		return GPUCOL_OUT_OF_MEMORY;
 	for (uint64_t r = 0; r < n; r++)
-		places[r] = (Place) {run->rows[r], r};
+		places[r] = (Place) {run->answer.rows[r], r};
 	qsort(places, n, sizeof(Place), compare_places);
 	status = count_vectors(places, n) * (uint64_t) noutputs > MOST_VECTORS ? GPUCOL_UNSUPPORTED :
 		read_segments(run, places, &i);

@@ -143,14 +143,14 @@ number_column(GpucolGpuRun *run, GpucolGpuTable *table, int c)
 										  &numbers[i]))
 			return GPUCOL_OUT_OF_MEMORY;
 	(void) gpucol_gpu_dictionary_strings(numbered->dictionary, &n);
-	run->numbered_bytes += gpucol_gpu_dictionary_bytes(numbered->dictionary);
+	run->numbering.numbered_bytes += gpucol_gpu_dictionary_bytes(numbered->dictionary);
 	if (n < column->nentries)
 	{
 		numbered->values = malloc((size_t) table->view.nrows * (size_t) column->width + 1);
 		if (numbered->values == NULL)
 			return GPUCOL_OUT_OF_MEMORY;
 		renumber_values(column, table->view.nrows, numbers, numbered->values);
-		run->numbered_bytes += (uint64_t) table->view.nrows * (uint64_t) column->width;
+		run->numbering.numbered_bytes += (uint64_t) table->view.nrows * (uint64_t) column->width;
 	}
 	free(numbers);
 	run->scratch = NULL;
@@ -254,7 +254,7 @@ gpucol_gpu_slot_dictionary(const GpucolGpuRun *run, int slot)
 	const GpucolPayload *payload = &payloads_of(run)[slot - run->ncolumns];
 
 	if (slot < run->ncolumns)
-		return run->late[slot] != NULL ? run->late[slot] : run->manifest->dictionaries[slot];
+		return run->late.dictionaries[slot] != NULL ? run->late.dictionaries[slot] : run->manifest->dictionaries[slot];
 	return table_of(run, payload)->engine == &gpucol_engine_cuda ?
 		gpucol_gpu_lookup_dictionary(table_of(run, payload)->lookup, payload->column) :
 		table_of(run, payload)->numbered[payload->column].dictionary;

@@ -119,7 +119,7 @@ gpucol_gpu_number_dictionary(GpucolGpuRun *run, const GpucolSegment *segment, in
 		!may_map(run, desc))
 		return GPUCOL_UNSUPPORTED;
 	*n = desc->coding == GPUCOL_CODING_CONSTANT ? 1 : desc->ndict;
-	run->remap_bytes = sizeof(uint32_t) * (*n + UINT64_C(1));
+	run->numbering.remap_bytes = sizeof(uint32_t) * (*n + UINT64_C(1));
 	if (!gpucol_gpu_run_fits(run, sizeof(GpucolBytes) * (uint64_t) *n))
 		return GPUCOL_OUT_OF_MEMORY;
 	gpucol_decode_init(&decoder, desc, segment->nrows, &gpucol_memory_malloc);
@@ -128,11 +128,11 @@ gpucol_gpu_number_dictionary(GpucolGpuRun *run, const GpucolSegment *segment, in
 		status = map_stream(run, segment, slot, GPUCOL_STREAM_DATA, &data, &decoder);
 	if (status == GPUCOL_OK)
 		status = gpucol_decode_load(&decoder);
-	numbers = realloc(run->remap, sizeof(uint32_t) * (*n + 1u));
+	numbers = realloc(run->numbering.remap, sizeof(uint32_t) * (*n + 1u));
 	if (numbers == NULL)
 		status = GPUCOL_OUT_OF_MEMORY;
 	else
-		run->remap = numbers;
+		run->numbering.remap = numbers;
 	for (uint32_t i = 0; i < *n && status == GPUCOL_OK; i++)
 		if (!gpucol_gpu_dictionary_number(run->manifest->dictionaries[slot], decoder.entries[i].data,
 										  decoder.entries[i].len, &numbers[i]))
@@ -172,7 +172,7 @@ gpucol_gpu_note_segment(GpucolGpuRun *run, const GpucolSegment *segment)
 		if (run->bytes[c] == GPUCOL_BYTES_NUMBERS)
 			status = gpucol_gpu_number_dictionary(run, segment, c, &chunks[c].nentries);
 		if (status == GPUCOL_OK && chunks[c].nentries > 0)
-			chunks[c].remap = gpucol_gpu_manifest_identity(run->remap, chunks[c].nentries);
+			chunks[c].remap = gpucol_gpu_manifest_identity(run->numbering.remap, chunks[c].nentries);
 		if (status == GPUCOL_OK && gpucol_gpu_raw_is(run, c, &desc))
 			gpucol_gpu_raw_describe(&desc, segment->nrows, chunks[c].nentries);
 		chunks[c].attnum = table->attnums != NULL ? table->attnums[c] : columns[c].attnum;

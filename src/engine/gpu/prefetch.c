@@ -119,7 +119,7 @@ load_segment(GpucolGpuRun *run, const GpucolSegment *segment, GpucolGpuPrefetch 
 	if (status != GPUCOL_OK)
 		return gpucol_gpu_refuse(why, status, status == GPUCOL_OUT_OF_MEMORY ? "out of memory" :
 								 "segments could not be read");
-	run->current = segment;
+	run->numbering.current = segment;
 	run->sent = 0;
 	status = gpucol_gpu_exchange(run, GPUCOL_WIRE_RUN_PREFETCH, why);
 	if (status != GPUCOL_OK)
@@ -128,9 +128,9 @@ load_segment(GpucolGpuRun *run, const GpucolSegment *segment, GpucolGpuPrefetch 
 	__atomic_fetch_add(&figures->sent, run->sent, __ATOMIC_RELAXED);
 	gpucol_gpu_manifest_release(run->manifest);
 	run->manifest = NULL;
-	run->number++;
-	return run->result.status == GPUCOL_OK ? GPUCOL_OK :
-		gpucol_gpu_refuse(why, (GpucolStatus) run->result.status, run->result.reason);
+	run->numbering.number++;
+	return run->answer.result.status == GPUCOL_OK ? GPUCOL_OK :
+		gpucol_gpu_refuse(why, (GpucolStatus) run->answer.result.status, run->answer.result.reason);
 }
 
 bool

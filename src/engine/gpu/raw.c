@@ -143,16 +143,16 @@ make_space(GpucolGpuRun *run, const GpucolSegment *segment, int slot, Numbering 
 
 	(void) gpucol_gpu_dictionary_strings(run->manifest->dictionaries[slot], &nstrings);
 	nplaces = (uint64_t) nstrings + segment->nrows + 1;
-	run->remap_bytes = sizeof(uint32_t) * (segment->nrows + UINT64_C(1) + nplaces + ncodes) +
+	run->numbering.remap_bytes = sizeof(uint32_t) * (segment->nrows + UINT64_C(1) + nplaces + ncodes) +
 		GPUCOL_VECTOR_VALUES * (sizeof(GpucolBytes) + (UINT64_C(2) << segment->chunks[slot]->width));
 	if (!gpucol_gpu_run_fits(run, 0))
 		return GPUCOL_OUT_OF_MEMORY;
-	if ((p = realloc(run->remap, sizeof(uint32_t) * (segment->nrows + (size_t) 1))) == NULL)
+	if ((p = realloc(run->numbering.remap, sizeof(uint32_t) * (segment->nrows + (size_t) 1))) == NULL)
 		return GPUCOL_OUT_OF_MEMORY;
-	run->remap = p;
-	if ((p = realloc(run->codes, sizeof(uint32_t) * ncodes)) == NULL)
+	run->numbering.remap = p;
+	if ((p = realloc(run->numbering.codes, sizeof(uint32_t) * ncodes)) == NULL)
 		return GPUCOL_OUT_OF_MEMORY;
-	run->codes = p;
+	run->numbering.codes = p;
 	memset(p, 0, sizeof(uint32_t) * ncodes);
 	numbering->places = calloc(nplaces, sizeof(uint32_t));
 	numbering->values = malloc(sizeof(GpucolBytes) * GPUCOL_VECTOR_VALUES);
@@ -184,10 +184,10 @@ number_vector(GpucolGpuRun *run, int slot, Numbering *numbering, uint32_t v)
 			return GPUCOL_OUT_OF_MEMORY;
 		if (numbering->places[number] == 0)
 		{
-			run->remap[numbering->n++] = number;
+			run->numbering.remap[numbering->n++] = number;
 			numbering->places[number] = numbering->n;
 		}
-		run->codes[start + i] = numbering->places[number] - 1;
+		run->numbering.codes[start + i] = numbering->places[number] - 1;
 	}
 	return status;
 }
@@ -235,10 +235,11 @@ gpucol_gpu_raw_send(GpucolGpuRun *run, const GpucolSegment *segment, uint32_t nu
 		return GPUCOL_OK;
 	for (uint32_t v = 0; v < GPUCOL_VECTORS(segment->nrows); v++)
 	{
-		gpucol_bitpack_pack32((int) width, run->codes + (size_t) v * GPUCOL_VECTOR_VALUES, words);
-		memcpy(run->codes + (size_t) v * width * GPUCOL_ROW_WORDS, words, width * (size_t) GPUCOL_ROW_BYTES);
+		gpucol_bitpack_pack32((int) width, run->numbering.codes + (size_t) v * GPUCOL_VECTOR_VALUES, words);
+		memcpy(run->numbering.codes + (size_t) v * width * GPUCOL_ROW_WORDS, words, width * (size_t) GPUCOL_ROW_BYTES);
 	}
-	if (!gpucol_wire_put(run->wire, GPUCOL_PUT_CHUNK, number, (uint32_t) slot, total, *offset, run->codes, size))
+	if (!gpucol_wire_put(run->wire, GPUCOL_PUT_CHUNK, number, (uint32_t) slot, total, *offset, run->numbering.codes,
+						 size))
 		return GPUCOL_DEVICE_LOST;
 	*offset += size;
 	return GPUCOL_OK;

@@ -71,7 +71,7 @@ announce(GpucolGpuRun *run, uint32_t flags, bool *answered, size_t *size)
 		gpucol_wire_list(run->wire, run->manifest->id, &listed) : -1;
 	GpucolWireRun head = {.result_limit = run->memory.limit, .delta_rows = run->delta.nrows, .program_size = p->size,
 		.nsegments = run->manifest->nsegments, .ncolumns = p->ncolumns, .flags = flags,
-		.turn = run->number,.table = run->table < 0 ? 0 : (uint32_t) run->table};
+		.turn = run->numbering.number,.table = run->table < 0 ? 0 : (uint32_t) run->table};
 	char	   *body = make_body(run, listed, size);
 	bool		ok;
 
@@ -147,10 +147,10 @@ acquire_and_announce(GpucolGpuRun *run, uint32_t flags, bool *answered, size_t *
 static GpucolStatus
 take_result(GpucolGpuRun *run, size_t size, const char **why)
 {
-	if (size != sizeof(run->result))
+	if (size != sizeof(run->answer.result))
 		return gpucol_gpu_lost(why);
-	memcpy(&run->result, run->payload, size);
-	run->result.reason[sizeof(run->result.reason) - 1] = '\0';
+	memcpy(&run->answer.result, run->payload, size);
+	run->answer.result.reason[sizeof(run->answer.result.reason) - 1] = '\0';
 	free(run->payload);
 	run->payload = NULL;
 	return GPUCOL_OK;
@@ -174,12 +174,12 @@ void
 gpucol_gpu_exchange_end(GpucolGpuRun *run)
 {
 	run->asking = false;
-	if (run->result.closing)
+	if (run->answer.result.closing)
 	{
 		gpucol_wire_drop();
 		return;
 	}
-	if (run->result.status != GPUCOL_OK)
+	if (run->answer.result.status != GPUCOL_OK)
 		gpucol_wire_unlist(run->wire, run->manifest->id);
 	gpucol_wire_release(run->wire);
 }
@@ -222,16 +222,16 @@ gather(GpucolGpuRun *run, const char **why)
 static GpucolStatus
 fetch(GpucolGpuRun *run, const char **why)
 {
-	GpucolStatus status = (GpucolStatus) run->result.status;
+	GpucolStatus status = (GpucolStatus) run->answer.result.status;
 
 	if (status != GPUCOL_OK)
 	{
 		gpucol_gpu_exchange_end(run);
-		return gpucol_gpu_refuse(why, status, run->result.reason);
+		return gpucol_gpu_refuse(why, status, run->answer.result.reason);
 	}
-	if (run->result.bytes > MAX_RESULT_BYTES)
+	if (run->answer.result.bytes > MAX_RESULT_BYTES)
 		return gpucol_gpu_refuse(why, GPUCOL_DEVICE_LOST, SENSELESS);
-	if (!gpucol_gpu_run_fits(run, run->result.bytes))
+	if (!gpucol_gpu_run_fits(run, run->answer.result.bytes))
 		return gpucol_gpu_refuse(why, GPUCOL_OUT_OF_MEMORY, "the result does not fit the query's memory limit");
 	status = gpucol_gpu_result_read(run);
 	if (status == GPUCOL_DEVICE_LOST)
@@ -277,7 +277,7 @@ gpucol_gpu_request(GpucolGpuRun *run, const char **why)
 	run->fetch_seconds = seconds() - asked;
 	if (status == GPUCOL_OK)
 		status = understand(run, why);
-	if (status != GPUCOL_OK || run->rows == NULL)
+	if (status != GPUCOL_OK || run->answer.rows == NULL)
 		return status;
 	status = gpucol_gpu_late_read(run);
 	return status == GPUCOL_OK ? GPUCOL_OK :
@@ -308,8 +308,8 @@ gpucol_gpu_request_missing(GpucolGpuRun *run, GpucolGpuLacking *lacking, const c
 	if (status != GPUCOL_OK)
 		return status;
 	if (!answered)
-		run->result.status = GPUCOL_OK;
+		run->answer.result.status = GPUCOL_OK;
 	gpucol_gpu_exchange_end(run);
-	return run->result.status == GPUCOL_OK ? GPUCOL_OK :
-		gpucol_gpu_refuse(why, (GpucolStatus) run->result.status, run->result.reason);
+	return run->answer.result.status == GPUCOL_OK ? GPUCOL_OK :
+		gpucol_gpu_refuse(why, (GpucolStatus) run->answer.result.status, run->answer.result.reason);
 }

@@ -25,16 +25,18 @@ static size_t sizeof_spare = 0;
 static void
 give_back(GpucolGpuRun *run)
 {
-	if (run->lent)
+	GpucolGpuAnswer *answer = &run->answer;
+
+	if (answer->lent)
 		gpucol_wire_give_back(run->wire);
-	else if (run->data != NULL && run->sizeof_data > sizeof_spare && run->sizeof_data <= SPARE_BYTES)
+	else if (answer->data != NULL && answer->sizeof_data > sizeof_spare && answer->sizeof_data <= SPARE_BYTES)
 	{
 		free(spare);
-		spare = run->data;
-		sizeof_spare = run->sizeof_data;
+		spare = answer->data;
+		sizeof_spare = answer->sizeof_data;
 	}
 	else
-		free(run->data);
+		free(answer->data);
 }
 
 /*
@@ -45,24 +47,24 @@ static void
 move_data(void *arg)
 {
 	GpucolGpuRun *run = arg;
-	const char *from = run->data;
+	const char *from = run->answer.data;
 
-	run->lent = false;
-	run->data = malloc(run->result.bytes + 1);
-	run->sizeof_data = run->result.bytes;
-	if (run->data == NULL)
+	run->answer.lent = false;
+	run->answer.data = malloc(run->answer.result.bytes + 1);
+	run->answer.sizeof_data = run->answer.result.bytes;
+	if (run->answer.data == NULL)
 	{
 		run->error = GPUCOL_OUT_OF_MEMORY;
 		return;
 	}
-	memcpy(run->data, from, run->result.bytes);
-	for (int k = 0; k < run->noutputs; k++)
+	memcpy(run->answer.data, from, run->answer.result.bytes);
+	for (int k = 0; k < run->answer.noutputs; k++)
 	{
-		run->values[k] = (const int64_t *) (run->data + ((const char *) run->values[k] - from));
-		run->nulls[k] = (const uint8_t *) (run->data + ((const char *) run->nulls[k] - from));
+		run->answer.values[k] = (const int64_t *) (run->answer.data + ((const char *) run->answer.values[k] - from));
+		run->answer.nulls[k] = (const uint8_t *) (run->answer.data + ((const char *) run->answer.nulls[k] - from));
 	}
-	if (run->states != NULL)
-		run->states = (const GpucolAggState *) (run->data + ((const char *) run->states - from));
+	if (run->answer.states != NULL)
+		run->answer.states = (const GpucolAggState *) (run->answer.data + ((const char *) run->answer.states - from));
 }
 
 GpucolStatus
@@ -71,39 +73,39 @@ gpucol_gpu_result_read(GpucolGpuRun *run)
 	uint64_t	at = 0;
 
 	run->in_place = run->in_place && run->norders == 0;
-	if (run->result.in_slab && run->in_place)
+	if (run->answer.result.in_slab && run->in_place)
 	{
-		run->data = (char *) gpucol_wire_lend(run->wire, run->result.bytes, move_data, run);
-		run->lent = run->data != NULL;
-		return run->lent ? GPUCOL_OK : GPUCOL_DEVICE_LOST;
+		run->answer.data = (char *) gpucol_wire_lend(run->wire, run->answer.result.bytes, move_data, run);
+		run->answer.lent = run->answer.data != NULL;
+		return run->answer.lent ? GPUCOL_OK : GPUCOL_DEVICE_LOST;
 	}
-	if (run->result.bytes > GPUCOL_WIRE_INLINE && run->result.bytes <= sizeof_spare)
+	if (run->answer.result.bytes > GPUCOL_WIRE_INLINE && run->answer.result.bytes <= sizeof_spare)
 	{
-		run->data = spare;
+		run->answer.data = spare;
 		spare = NULL;
-		run->sizeof_data = sizeof_spare;
+		run->answer.sizeof_data = sizeof_spare;
 		sizeof_spare = 0;
 	}
 	else
 	{
-		run->data = malloc(run->result.bytes + 1);
-		run->sizeof_data = run->result.bytes;
+		run->answer.data = malloc(run->answer.result.bytes + 1);
+		run->answer.sizeof_data = run->answer.result.bytes;
 	}
-	if (run->data == NULL)
+	if (run->answer.data == NULL)
 		return GPUCOL_OUT_OF_MEMORY;
-	if (run->result.in_slab)
-		return gpucol_wire_take(run->wire, run->data, run->result.bytes) ?
+	if (run->answer.result.in_slab)
+		return gpucol_wire_take(run->wire, run->answer.data, run->answer.result.bytes) ?
 			GPUCOL_OK : GPUCOL_DEVICE_LOST;
-	while (at < run->result.bytes)
+	while (at < run->answer.result.bytes)
 	{
 		size_t		size;
 
-		if (!gpucol_wire_receive_into(run->wire, GPUCOL_WIRE_RESULT_PART, run->data + at,
-									  run->result.bytes - at, &size) || size == 0)
+		if (!gpucol_wire_receive_into(run->wire, GPUCOL_WIRE_RESULT_PART, run->answer.data + at,
+									  run->answer.result.bytes - at, &size) || size == 0)
 			return GPUCOL_DEVICE_LOST;
 		at += size;
 	}
-	return gpucol_wire_expect_results(run->wire, run->result.bytes) ? GPUCOL_OK : GPUCOL_DEVICE_LOST;
+	return gpucol_wire_expect_results(run->wire, run->answer.result.bytes) ? GPUCOL_OK : GPUCOL_DEVICE_LOST;
 }
 
 /* Are groups with rankings what comes back? */
@@ -126,10 +128,10 @@ rows_exist(const GpucolGpuRun *run)
 {
 	uint32_t	nsegments = run->manifest->nsegments;
 
-	for (uint64_t i = 0; i < run->result.nrows; i++)
+	for (uint64_t i = 0; i < run->answer.result.nrows; i++)
 	{
-		uint32_t	segment = (uint32_t) (run->rows[i] >> 32);
-		uint32_t	row = (uint32_t) run->rows[i];
+		uint32_t	segment = (uint32_t) (run->answer.rows[i] >> 32);
+		uint32_t	row = (uint32_t) run->answer.rows[i];
 
 		if (segment < nsegments ? row >= run->manifest->segments[segment].nrows :
 			segment == nsegments ? row >= run->delta.nrows :
@@ -175,7 +177,7 @@ find_extremes(GpucolGpuRun *run, GpucolAggState *states)
 		if (order == NULL)
 			continue;
 		strings = gpucol_gpu_dictionary_strings(run->manifest->dictionaries[order->slot], &nstrings);
-		for (uint64_t i = 0; i < run->result.nrows; i++)
+		for (uint64_t i = 0; i < run->answer.result.nrows; i++)
 		{
 			GpucolAggState *state = &states[i * p->naggs + a];
 			uint64_t	place = (uint64_t) state->v.value;
@@ -197,53 +199,54 @@ gpucol_gpu_result_find(GpucolGpuRun *run)
 	const GpucolProgram *p = run->program;
 	const uint16_t *keys = GPUCOL_PROGRAM_ARRAY(p, const uint16_t, keys);
 	const uint8_t *classes = GPUCOL_PROGRAM_ARRAY(p, const uint8_t, reg_classes);
-	uint64_t	n = run->result.nrows;
+	uint64_t	n = run->answer.result.nrows;
 	uint64_t	at = 0;
 
-	run->columns = calloc(p->nkeys + 1u, sizeof(GpucolResultColumn));
-	run->values = calloc(p->nkeys + 1u, sizeof(int64_t *));
-	run->nulls = calloc(p->nkeys + 1u, sizeof(uint8_t *));
-	run->tids = malloc(sizeof(uint64_t) * BATCH_ROWS);
-	if (run->columns == NULL || run->values == NULL || run->nulls == NULL || run->tids == NULL)
+	run->answer.columns = calloc(p->nkeys + 1u, sizeof(GpucolResultColumn));
+	run->answer.values = calloc(p->nkeys + 1u, sizeof(int64_t *));
+	run->answer.nulls = calloc(p->nkeys + 1u, sizeof(uint8_t *));
+	run->answer.tids = malloc(sizeof(uint64_t) * BATCH_ROWS);
+	if (run->answer.columns == NULL || run->answer.values == NULL || run->answer.nulls == NULL ||
+		run->answer.tids == NULL)
 		return GPUCOL_OUT_OF_MEMORY;
 	if (n == 0)
 		return GPUCOL_OK;
-	run->noutputs = result_columns(run);
+	run->answer.noutputs = result_columns(run);
 	if (n > MAX_RESULT_ROWS)
 		return GPUCOL_DEVICE_LOST;
 	if (p->kind == GPUCOL_PROGRAM_SCAN && !is_ranked(run))
 	{
-		run->rows = (const uint64_t *) run->data;
+		run->answer.rows = (const uint64_t *) run->answer.data;
 		at += n * 8;
 	}
-	for (int k = 0; k < run->noutputs; k++)
+	for (int k = 0; k < run->answer.noutputs; k++)
 	{
 		GpucolClass cls = classes[keys[k]];
 
-		run->columns[k].cls = cls;
-		run->values[k] = (const int64_t *) (run->data + at);
+		run->answer.columns[k].cls = cls;
+		run->answer.values[k] = (const int64_t *) (run->answer.data + at);
 		at += n * (cls == GPUCOL_CLASS_D ? 16 : 8);
-		run->nulls[k] = (const uint8_t *) (run->data + at);
+		run->answer.nulls[k] = (const uint8_t *) (run->answer.data + at);
 		at += (n + 7) / 8 * 8;
 		if (cls == GPUCOL_CLASS_D)
-			run->wide[k] = aligned_alloc(16, sizeof(__int128) * BATCH_ROWS);
+			run->answer.wide[k] = aligned_alloc(16, sizeof(__int128) * BATCH_ROWS);
 		if (cls == GPUCOL_CLASS_S)
-			run->strings[k] = malloc(sizeof(GpucolBytes) * BATCH_ROWS);
-		if ((cls == GPUCOL_CLASS_D && run->wide[k] == NULL) ||
-			(cls == GPUCOL_CLASS_S && run->strings[k] == NULL))
+			run->answer.strings[k] = malloc(sizeof(GpucolBytes) * BATCH_ROWS);
+		if ((cls == GPUCOL_CLASS_D && run->answer.wide[k] == NULL) ||
+			(cls == GPUCOL_CLASS_S && run->answer.strings[k] == NULL))
 			return GPUCOL_OUT_OF_MEMORY;
 	}
 	if (p->kind == GPUCOL_PROGRAM_AGG)
 	{
-		run->states = (const GpucolAggState *) (run->data + at);
+		run->answer.states = (const GpucolAggState *) (run->answer.data + at);
 		at += n * p->naggs * sizeof(GpucolAggState);
 	}
 	if (is_ranked(run))
-		return at > run->result.bytes ? GPUCOL_DEVICE_LOST :
-			gpucol_gpu_ranks_find(run->shape, n, run->data + at,
-								  run->result.bytes - at, &run->ranks);
-	return at == run->result.bytes && (run->rows == NULL || rows_exist(run)) &&
-		(run->norders == 0 || find_extremes(run, (GpucolAggState *) run->states)) ?
+		return at > run->answer.result.bytes ? GPUCOL_DEVICE_LOST :
+			gpucol_gpu_ranks_find(run->shape, n, run->answer.data + at,
+								  run->answer.result.bytes - at, &run->answer.ranks);
+	return at == run->answer.result.bytes && (run->answer.rows == NULL || rows_exist(run)) &&
+		(run->norders == 0 || find_extremes(run, (GpucolAggState *) run->answer.states)) ?
 		GPUCOL_OK : GPUCOL_DEVICE_LOST;
 }
 
@@ -264,31 +267,31 @@ output_strings(const GpucolGpuRun *run, int k, uint32_t *n)
 static void
 fill_column(GpucolGpuRun *run, int k, uint64_t at, uint32_t n)
 {
-	GpucolResultColumn *column = &run->columns[k];
+	GpucolResultColumn *column = &run->answer.columns[k];
 	const GpucolBytes *strings;
 	uint32_t	nstrings;
 
-	column->nulls = run->nulls[k] + at;
-	column->i = run->values[k] + at;
+	column->nulls = run->answer.nulls[k] + at;
+	column->i = run->answer.values[k] + at;
 	switch (column->cls)
 	{
 		case GPUCOL_CLASS_D:
-			memcpy(run->wide[k], run->values[k] + 2 * at, sizeof(__int128) * n);
-			column->d = run->wide[k];
+			memcpy(run->answer.wide[k], run->answer.values[k] + 2 * at, sizeof(__int128) * n);
+			column->d = run->answer.wide[k];
 			break;
 		case GPUCOL_CLASS_F:
-			column->f = (const double *) run->values[k] + at;
+			column->f = (const double *) run->answer.values[k] + at;
 			break;
 		case GPUCOL_CLASS_S:
 			strings = output_strings(run, k, &nstrings);
 			for (uint32_t i = 0; i < n; i++)
 			{
-				uint64_t	number = (uint64_t) run->values[k][at + i];
+				uint64_t	number = (uint64_t) run->answer.values[k][at + i];
 
-				run->strings[k][i] = !column->nulls[i] && number < nstrings ?
+				run->answer.strings[k][i] = !column->nulls[i] && number < nstrings ?
 					strings[number] : (GpucolBytes) {"", 0};
 			}
-			column->s = run->strings[k];
+			column->s = run->answer.strings[k];
 			break;
 		default:
 			break;
@@ -307,7 +310,7 @@ set_label_strings(GpucolGpuRun *run)
 		uint32_t	n = 0;
 		const GpucolBytes *strings = label < 0 ? NULL : output_strings(run, label, &n);
 
-		gpucol_gpu_ranks_set_strings(run->ranks, r, strings, n);
+		gpucol_gpu_ranks_set_strings(run->answer.ranks, r, strings, n);
 	}
 }
 
@@ -315,7 +318,7 @@ GpucolStatus
 gpucol_gpu_result_next(GpucolGpuRun *run, GpucolResult *out)
 {
 	const GpucolProgram *p = run->program;
-	uint64_t	left = run->result.nrows - run->at;
+	uint64_t	left = run->answer.result.nrows - run->answer.at;
 	uint32_t	most = run->in_place ? GPUCOL_IN_PLACE_ROWS : BATCH_ROWS;
 	uint32_t	n = left < most ? (uint32_t) left : most;
 
@@ -325,23 +328,23 @@ gpucol_gpu_result_next(GpucolGpuRun *run, GpucolResult *out)
 		return GPUCOL_END;
 	memset(out, 0, sizeof(*out));
 	out->nrows = n;
-	out->columns = run->columns;
-	for (int k = 0; k < run->noutputs; k++)
-		fill_column(run, k, run->at, n);
-	if (run->ranks != NULL)
+	out->columns = run->answer.columns;
+	for (int k = 0; k < run->answer.noutputs; k++)
+		fill_column(run, k, run->answer.at, n);
+	if (run->answer.ranks != NULL)
 	{
 		set_label_strings(run);
-		out->ranked = gpucol_gpu_ranks_at(run->ranks, run->at);
+		out->ranked = gpucol_gpu_ranks_at(run->answer.ranks, run->answer.at);
 	}
-	else if (run->rows != NULL)
+	else if (run->answer.rows != NULL)
 	{
 		for (uint32_t i = 0; i < n; i++)
-			run->tids[i] = row_tid(run, run->rows[run->at + i]);
-		out->tids = run->tids;
+			run->answer.tids[i] = row_tid(run, run->answer.rows[run->answer.at + i]);
+		out->tids = run->answer.tids;
 	}
 	else
-		out->states = run->states + run->at * p->naggs;
-	run->at += n;
+		out->states = run->answer.states + run->answer.at * p->naggs;
+	run->answer.at += n;
 	return GPUCOL_OK;
 }
 
@@ -351,12 +354,12 @@ gpucol_gpu_result_free(GpucolGpuRun *run)
 	give_back(run);
 	for (int k = 0; k < GPUCOL_GPU_OUTPUTS; k++)
 	{
-		free(run->wide[k]);
-		free(run->strings[k]);
+		free(run->answer.wide[k]);
+		free(run->answer.strings[k]);
 	}
-	free(run->columns);
-	free(run->values);
-	free(run->nulls);
-	free(run->tids);
-	gpucol_gpu_ranks_free(run->ranks);
+	free(run->answer.columns);
+	free(run->answer.values);
+	free(run->answer.nulls);
+	free(run->answer.tids);
+	gpucol_gpu_ranks_free(run->answer.ranks);
 }

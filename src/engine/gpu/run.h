@@ -70,45 +70,28 @@ typedef struct GpucolGpuNumbered
 } GpucolGpuNumbered;
 
 /* A run on the device: what the handle GpucolRun of engine/engine.h is here. */
-typedef struct GpucolGpuRun
+/* Codes and numbers of byte strings, made while segments are noted and sent. */
+typedef struct GpucolGpuNumbering
 {
-	const GpucolProgram *program;
-	int			ncolumns;		/* its; finish may come after it is gone */
-	GpucolSource *source;
-	const GpucolHost *host;
-	const GpucolRowShape *shape;	/* NULL: rows as they are */
-	const GpucolFirst *first;	/* groups that are wanted; NULL: all */
-	GpucolWire *wire;
-	GpucolBytesUse *bytes;		/* [ncolumns] */
-	GpucolGpuManifest *manifest;
-	GpucolGpuDelta delta;
 	const GpucolSegment *current;	/* the only one noted; NULL: all are */
 	uint32_t	number;			/* of the first segment noted, in the table */
 	uint32_t   *remap;			/* numbers of one dictionary's entries */
 	uint32_t   *codes;			/* of a chunk's rows, where they are made here */
 	uint64_t	remap_bytes;	/* of both */
-	void	   *scratch;		/* what a longjmp must not lose */
-	void	   *payload;
-	void	   *needed;
-	GpucolGpuOrder *orders;		/* of least and greatest bytes; [norders] */
-	int			norders;
-	GpucolGpuTable tables[GPUCOL_WIRE_MAX_PROBES];
-	int			ntables;
-	const GpucolProbeOrder *firsts; /* by probe: the first rows of an order; NULL: there are none */
 	uint64_t	numbered_bytes; /* of what is numbered anew */
-	int			table;			/* BUILD: its number, -1 = none or handed over, */
-	uint64_t	serial;			/* of this connection */
-	GpucolBudget memory;		/* of this process, for what gpucol_gpu_run_fits counts */
-	uint64_t	sent;			/* bytes of chunks that were missing */
+} GpucolGpuNumbering;
 
-	GpucolGpuDictionary **late; /* [ncolumns]: strings read of rows of the result; NULL: none */
-	GpucolOwned late_blocks;	/* of who reads them */
-	GpucolMemory late_memory;
+/* Strings that are read of the rows of the result. */
+typedef struct GpucolGpuLate
+{
+	GpucolGpuDictionary **dictionaries; /* [ncolumns]; NULL: none */
+	GpucolOwned blocks;			/* of who reads them */
+	GpucolMemory memory;
+} GpucolGpuLate;
 
-	bool		asking;			/* the connection is in the middle of this request */
-	bool		jit;
-	bool		in_place;		/* as in GpucolRunOptions */
-	GpucolStatus error;			/* of the user's expression */
+/* The daemon's answer, and how far it has been handed out. */
+typedef struct GpucolGpuAnswer
+{
 	GpucolWireResult result;
 	char	   *data;			/* result.bytes */
 	size_t		sizeof_data;
@@ -124,6 +107,41 @@ typedef struct GpucolGpuRun
 	const uint64_t *rows;
 	const GpucolAggState *states;
 	GpucolGpuRanks *ranks;
+} GpucolGpuAnswer;
+
+typedef struct GpucolGpuRun
+{
+	const GpucolProgram *program;
+	int			ncolumns;		/* its; finish may come after it is gone */
+	GpucolSource *source;
+	const GpucolHost *host;
+	const GpucolRowShape *shape;	/* NULL: rows as they are */
+	const GpucolFirst *first;	/* groups that are wanted; NULL: all */
+	GpucolWire *wire;
+	GpucolBytesUse *bytes;		/* [ncolumns] */
+	GpucolGpuManifest *manifest;
+	GpucolGpuDelta delta;
+	void	   *scratch;		/* what a longjmp must not lose */
+	void	   *payload;
+	void	   *needed;
+	GpucolGpuOrder *orders;		/* of least and greatest bytes; [norders] */
+	int			norders;
+	GpucolGpuTable tables[GPUCOL_WIRE_MAX_PROBES];
+	int			ntables;
+	const GpucolProbeOrder *firsts; /* by probe: the first rows of an order; NULL: there are none */
+	int			table;			/* BUILD: its number, -1 = none or handed over, */
+	uint64_t	serial;			/* of this connection */
+	GpucolBudget memory;		/* of this process, for what gpucol_gpu_run_fits counts */
+	uint64_t	sent;			/* bytes of chunks that were missing */
+
+	bool		asking;			/* the connection is in the middle of this request */
+	bool		jit;
+	bool		in_place;		/* as in GpucolRunOptions */
+	GpucolStatus error;			/* of the user's expression */
+
+	GpucolGpuNumbering numbering;
+	GpucolGpuLate late;
+	GpucolGpuAnswer answer;
 	double		note_seconds;	/* where the time went */
 	double		ask_seconds;
 	double		fetch_seconds;
@@ -171,7 +189,7 @@ extern GpucolStatus gpucol_gpu_note_segments(GpucolGpuRun *run);
 extern GpucolStatus gpucol_gpu_note_segment(GpucolGpuRun *run, const GpucolSegment *segment);
 
 /*
- * Number the entries of a segment's dictionary, into run->remap; *n is 0 where the
+ * Number the entries of a segment's dictionary, into run->numbering.remap; *n is 0 where the
  * segment has none and needs none.
  */
 extern GpucolStatus gpucol_gpu_number_dictionary(GpucolGpuRun *run, const GpucolSegment *segment,
@@ -202,8 +220,8 @@ extern bool gpucol_gpu_raw_leave(GpucolGpuRun *run);
 extern void gpucol_gpu_raw_describe(GpucolChunkDesc *desc, uint32_t nrows, uint32_t n);
 
 /*
- * Number the strings of such a chunk: run->remap has the numbers of its *n distinct ones, and
- * run->codes which of these each row has.
+ * Number the strings of such a chunk: run->numbering.remap has the numbers of its *n distinct ones, and
+ * run->numbering.codes which of these each row has.
  */
 extern GpucolStatus gpucol_gpu_raw_number(GpucolGpuRun *run, const GpucolSegment *segment, int slot, uint32_t *n);
 
@@ -290,7 +308,7 @@ extern GpucolStatus gpucol_gpu_request(GpucolGpuRun *run, const char **why);
 
 /*
  * Announce the noted segments with GPUCOL_WIRE_RUN_* flags, send what the daemon lacks, and receive
- * the result's head into run->result.  The connection is the run's until
+ * the result's head into run->answer.result.  The connection is the run's until
  * gpucol_gpu_exchange_end, before which the data of the result are to be read.
  */
 extern GpucolStatus gpucol_gpu_exchange(GpucolGpuRun *run, uint32_t flags, const char **why);
@@ -302,7 +320,7 @@ extern GpucolStatus gpucol_gpu_request_missing(GpucolGpuRun *run, GpucolGpuLacki
 
 /* ---- engine/gpu/result.c ---- */
 
-/* Read the data of a result whose head is in run->result. */
+/* Read the data of a result whose head is in run->answer.result. */
 extern GpucolStatus gpucol_gpu_result_read(GpucolGpuRun *run);
 
 /*

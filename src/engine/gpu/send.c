@@ -120,9 +120,9 @@ send_remap(GpucolGpuRun *run, const GpucolSegment *segment, uint32_t number, int
 
 	if (status != GPUCOL_OK)
 		return status;
-	if (n != chunk->nentries || gpucol_gpu_manifest_identity(run->remap, n) != chunk->remap)
+	if (n != chunk->nentries || gpucol_gpu_manifest_identity(run->numbering.remap, n) != chunk->remap)
 		return GPUCOL_UNSUPPORTED;
-	return send_object(run, GPUCOL_PUT_REMAP, number, (uint32_t) slot, run->remap, (uint64_t) n * 4) ?
+	return send_object(run, GPUCOL_PUT_REMAP, number, (uint32_t) slot, run->numbering.remap, (uint64_t) n * 4) ?
 		GPUCOL_OK : GPUCOL_DEVICE_LOST;
 }
 
@@ -146,7 +146,7 @@ send_current(GpucolGpuRun *run, const GpucolWireNeed *need, size_t n)
 	GpucolStatus status = GPUCOL_OK;
 
 	for (size_t i = 0; i < n && status == GPUCOL_OK; i++)
-		status = need[i].segment == 0 ? send_piece(run, run->current, &need[i]) : GPUCOL_DEVICE_LOST;
+		status = need[i].segment == 0 ? send_piece(run, run->numbering.current, &need[i]) : GPUCOL_DEVICE_LOST;
 	return status;
 }
 
@@ -160,7 +160,7 @@ gpucol_gpu_send_missing(GpucolGpuRun *run, const GpucolWireNeed *need, size_t n)
 
 	if (n == 0)
 		return GPUCOL_OK;
-	if (run->current != NULL)
+	if (run->numbering.current != NULL)
 		return send_current(run, need, n);
 	run->source->ops->rescan(run->source);
 	for (; i < n; number++)

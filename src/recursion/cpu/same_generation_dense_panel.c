@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * same_generation_dense_panel.c
- *	  512 rows of the delta of the pairs kernel over bitmaps, gathered together.
+ *	  512 rows of the delta of the same-generation kernel over bitmaps, gathered together.
  *
  * The rows of a panel are turned round, 64 times 64 bits at a time: each b gets a vector
  * that says which of the rows have it.  Each edge of f hands the vector of its b on to

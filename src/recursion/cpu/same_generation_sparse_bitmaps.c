@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * same_generation_sparse_bitmaps.c
- *	  Where the pairs kernel over sets of ids goes over to bitmaps.
+ *	  Where the same-generation kernel over sets of ids goes over to bitmaps.
  *
  * Dense relations are better served by these: once their words would hold several
  * pairs of most middles, recursion/cpu/same_generation_dense.c takes over, between the two phases

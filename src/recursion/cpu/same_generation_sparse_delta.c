@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * same_generation_sparse_delta.c
- *	  Rows that the pairs kernel over sets of ids has found, as its next delta.
+ *	  Rows that the same-generation kernel over sets of ids has found, as its next delta.
  *
  * The lanes' slices are collected into one array.  Where (x,y) stands for (y,x) too,
  * the mirror images of all of them are sorted by their row: counted, then put into the

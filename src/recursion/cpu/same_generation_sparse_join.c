@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * same_generation_sparse_join.c
- *	  A round of the pairs kernel over sets of ids: the delta to new rows.
+ *	  A round of the same-generation kernel over sets of ids: the delta to new rows.
  *
  * Items of the first phase are rows of the delta, each of one a; items of the second
  * are the rows x that the middles lead to.  A thread that works on x alone touches its

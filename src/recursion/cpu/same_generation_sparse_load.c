@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * same_generation_sparse_load.c
- *	  Where the pairs kernel over sets of ids takes over the rows of a relation.
+ *	  Where the same-generation kernel over sets of ids takes over the rows of a relation.
  *
  * Rows that do not lie below the diagonal come first: those below are then looked for
  * as their mirror images, and only if one of them has none do they become sets of

@@ -79,20 +79,15 @@ find_call(const RelOptInfo *rel, const RangeTblEntry *rte)
 static bool
 is_suitable(PlannerInfo *root, const RelOptInfo *rel, const FuncExpr *call)
 {
-	Bitmapset  *attnos = NULL;
 	int			first;
-	ListCell   *lc;
 
 	if (root->rowMarks != NIL || (root->parse->commandType != CMD_SELECT &&
 								  root->parse->commandType != CMD_INSERT) ||
 		contain_volatile_functions((Node *) call->args) ||
 		contain_subplans((Node *) call->args))
 		return false;
-	pull_varattnos((Node *) rel->reltarget->exprs, rel->relid, &attnos);
-	foreach(lc, rel->baserestrictinfo)
-		pull_varattnos((Node *) lfirst_node(RestrictInfo, lc)->clause, rel->relid, &attnos);
 	/* whole rows have no place in its tuples */
-	first = bms_next_member(attnos, -1);
+	first = bms_next_member(gpucol_path_scan_columns(rel), -1);
 	return first < 0 || first + FirstLowInvalidHeapAttributeNumber > 0;
 }
 

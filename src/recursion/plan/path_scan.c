@@ -68,19 +68,15 @@ is_decimal(TupleDesc desc, AttrNumber attnum)
 static bool
 is_suitable(PlannerInfo *root, RelOptInfo *rel, TupleDesc desc)
 {
-	Bitmapset  *attnos = NULL;
+	Bitmapset  *attnos;
 	int			member = -1;
-	ListCell   *lc;
 
 	if (root->rowMarks != NIL || (root->parse->commandType != CMD_SELECT &&
 								  root->parse->commandType != CMD_INSERT) ||
 		!bms_is_empty(rel->lateral_relids) || list_length(rel->pathlist) != 1 ||
 		((Path *) linitial(rel->pathlist))->param_info != NULL)
 		return false;
-	pull_varattnos((Node *) rel->reltarget->exprs, rel->relid, &attnos);
-	foreach(lc, rel->baserestrictinfo)
-		pull_varattnos((Node *) lfirst_node(RestrictInfo, lc)->clause, rel->relid,
-					   &attnos);
+	attnos = gpucol_path_scan_columns(rel);
 	while ((member = bms_next_member(attnos, member)) >= 0)
 		if (member + FirstLowInvalidHeapAttributeNumber <= 0 ||
 			is_decimal(desc, member + FirstLowInvalidHeapAttributeNumber))
