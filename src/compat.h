@@ -76,6 +76,9 @@
 #define gpucol_compat_of_rows(root, exprs)	((void) (root), (exprs))
 #endif
 
+/* Intervals may be infinite, and subtracting one from a timestamp fails where its negative is out of range. */
+#define GPUCOL_COMPAT_ENDLESS_SPANS	(PG_VERSION_NUM >= 170000)
+
 /* Call a function for each TID of a bitmap that has no lossy page. */
 #include "access/htup_details.h"
 #include "nodes/tidbitmap.h"

@@ -118,7 +118,7 @@ GPUCOL_OPCODE(SHR_I, I, I, I, NONE)
 /* dates and timestamps (engine/cpu/expr_time.c); the CPU engine */
 GPUCOL_OPCODE(DATE_ADD_I, I, I, I, NONE)	/* days, times aux */
 GPUCOL_OPCODE(TIME_DIFF_I, I, I, I, NONE)	/* of dates (aux 4), timestamps (8) or finite ones (9) */
-GPUCOL_OPCODE(SHIFT_I, I, I, I, I)	/* by an interval, as a timestamp; aux 1: a date */
+GPUCOL_OPCODE(SHIFT_I, I, I, I, I)	/* by an interval, as a timestamp; aux: GPUCOL_SHIFT_xxx */
 
 /* decimals that carry their own scale, P (kernel/packed_decimal.h); the CPU engine */
 GPUCOL_OPCODE(PACK_D, D, D, I, NONE)	/* a mantissa at scale aux, b digits of which are shown */
@@ -132,7 +132,7 @@ GPUCOL_OPCODE(P_TO_F, F, D, NONE, NONE)
 GPUCOL_OPCODE(D_TO_I, I, D, NONE, NONE) /* of a plain one at scale 0; aux as above */
 
 /* intervals, in three integers: months, days, microseconds; the CPU engine.  aux is
- * GPUCOL_SPAN_xxx; what leaves an int32 or int64 is GPUCOL_UNSUPPORTED */
+ * GPUCOL_SPAN_xxx; infinite ones are GPUCOL_UNSUPPORTED */
 GPUCOL_OPCODE(SPAN_S, I, S, NONE, NONE) /* a part of an interval as PostgreSQL stores it */
 GPUCOL_OPCODE(SPAN_ADD_I, I, I, I, NONE)	/* aux negative: less b */
 GPUCOL_OPCODE(AGE_I, I, I, I, NONE) /* a part of age(a, b) of timestamps */

@@ -11,6 +11,7 @@
 #ifndef GPUCOL_KERNEL_TIME_SHIFT_H
 #define GPUCOL_KERNEL_TIME_SHIFT_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -35,6 +36,17 @@
 #define GPUCOL_SPAN_USECS		8
 #define GPUCOL_SPAN_DAYS		4
 #define GPUCOL_SPAN_MONTHS		5
+
+/* with a part: of an interval that may be infinite; what leaves its range is nothing that releases agree about */
+#define GPUCOL_SPAN_ENDLESS		16
+#define GPUCOL_SPAN_WRAPS		32
+
+/* aux of SHIFT_I: what is shifted is a date; the interval is subtracted; by way of its negative, which may be out of
+ * range; it may be infinite */
+#define GPUCOL_SHIFT_DATE		1
+#define GPUCOL_SHIFT_BACK		2
+#define GPUCOL_SHIFT_NEGATIVE	4
+#define GPUCOL_SHIFT_ENDLESS	8
 
 typedef struct GpucolSpan
 {
@@ -237,32 +249,66 @@ gpucol_stamp_age(int64_t x, int64_t y, GpucolSpan *r)
 	return GPUCOL_OK;
 }
 
+/*
+ * 1 or -1 of an infinite interval, as there are from PostgreSQL 17 on, else 0.
+ */
+static inline int
+gpucol_span_end(const GpucolSpan *span)
+{
+	if (span->usecs == INT64_MAX && span->days == INT32_MAX && span->months == INT32_MAX)
+		return 1;
+	return span->usecs == INT64_MIN && span->days == INT32_MIN && span->months == INT32_MIN ? -1 : 0;
+}
+
+/*
+ * Add an interval to a timestamp or, with GPUCOL_SHIFT_BACK among the flags, subtract it.  What cannot change its sign
+ * keeps it, but with GPUCOL_SHIFT_NEGATIVE.
+ */
+static inline GpucolStatus
+gpucol_stamp_move(int64_t stamp, GpucolSpan span, int flags, int64_t *r)
+{
+	int			end = flags & GPUCOL_SHIFT_ENDLESS ? gpucol_span_end(&span) : 0;
+
+	if (end != 0)
+	{
+		*r = (flags & GPUCOL_SHIFT_BACK ? -end : end) > 0 ? INT64_MAX : INT64_MIN;
+		return (stamp == INT64_MIN || stamp == INT64_MAX) && stamp != *r ? GPUCOL_STAMP_OUT_OF_RANGE : GPUCOL_OK;
+	}
+	if (flags & GPUCOL_SHIFT_BACK)
+	{
+		if ((flags & GPUCOL_SHIFT_NEGATIVE) &&
+			(span.months == INT32_MIN || span.days == INT32_MIN || span.usecs == INT64_MIN))
+			return GPUCOL_SPAN_OUT_OF_RANGE;
+		span.months = (int32_t) (0 - (uint32_t) span.months);
+		span.days = (int32_t) (0 - (uint32_t) span.days);
+		span.usecs = (int64_t) (0 - (uint64_t) span.usecs);
+	}
+	return gpucol_stamp_shift(stamp, span.months, span.days, span.usecs, r);
+}
+
 /* Part of a sum (sign 1) or difference (-1) of intervals. */
 static inline GpucolStatus
 gpucol_span_add(int part, int sign, int64_t x, int64_t y, int64_t *r)
 {
 	__int128	sum = (__int128) x + (__int128) sign * y;
-	int64_t		limit = part == GPUCOL_SPAN_USECS ? INT64_MAX : INT32_MAX;
+	int64_t		limit = (part & ~GPUCOL_SPAN_WRAPS) == GPUCOL_SPAN_USECS ? INT64_MAX : INT32_MAX;
 
 	if (sum > limit || sum < -(__int128) limit - 1)
-		return GPUCOL_UNSUPPORTED;
+		return part & GPUCOL_SPAN_WRAPS ? GPUCOL_UNSUPPORTED : GPUCOL_SPAN_OUT_OF_RANGE;
 	*r = (int64_t) sum;
 	return GPUCOL_OK;
 }
 
-/* Read an interval; infinite ones, which there are from 17 on, are refused. */
+/* Read an interval; infinite ones, which there are from 17 on, are refused unless it may be `endless`. */
 static inline GpucolStatus
-gpucol_span_read(const char *bytes, uint32_t len, GpucolSpan *r)
+gpucol_span_read(const char *bytes, uint32_t len, bool endless, GpucolSpan *r)
 {
 	if (len != 16)
 		return GPUCOL_UNSUPPORTED;
 	memcpy(&r->usecs, bytes, 8);
 	memcpy(&r->days, bytes + 8, 4);
 	memcpy(&r->months, bytes + 12, 4);
-	if ((r->usecs == INT64_MIN && r->days == INT32_MIN && r->months == INT32_MIN) ||
-		(r->usecs == INT64_MAX && r->days == INT32_MAX && r->months == INT32_MAX))
-		return GPUCOL_UNSUPPORTED;
-	return GPUCOL_OK;
+	return endless || gpucol_span_end(r) == 0 ? GPUCOL_OK : GPUCOL_UNSUPPORTED;
 }
 
 #endif							/* GPUCOL_KERNEL_TIME_SHIFT_H */

@@ -258,7 +258,8 @@ lower_date_and_time(GpucolLower *l, List *args, GpucolValue *out)
 		!lower_argument(l, lsecond(args), GPUCOL_CLASS_I, &time))
 		return false;
 	return set_value(out, GPUCOL_CLASS_I,
-					 gpucol_lower_emit(l, GPUCOL_OP_SHIFT_I, date, time, gpucol_calendar_number(l, 0), 1));
+					 gpucol_lower_emit(l, GPUCOL_OP_SHIFT_I, date, time, gpucol_calendar_number(l, 0),
+									   GPUCOL_SHIFT_DATE));
 }
 
 /* A function of one integer. */

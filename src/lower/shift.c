@@ -15,6 +15,7 @@
 #include "utils/fmgroids.h"
 #include "utils/timestamp.h"
 
+#include "compat.h"
 #include "kernel/time_shift.h"
 #include "lower/calendar.h"
 #include "lower/span.h"
@@ -97,18 +98,25 @@ lower_varying(GpucolLower *l, const ShiftFunction *f, List *args, GpucolValue *o
 	GpucolSpanValue span;
 	GpucolValue v;
 	uint16		both;
+	int			flags;
 
-	if (f->zoned && !gpucol_calendar_session_is_utc())
-		return gpucol_lower_decline(l, "months and days of a time zone other than UTC");
-	if (!lower_int(l, linitial(args), &v) || !gpucol_lower_span(l, lsecond(args), &span))
+	if (!lower_int(l, linitial(args), &v) || !gpucol_lower_span_of_shift(l, lsecond(args), &span))
 		return false;
-	if (f->kind == SUBTRACT_INTERVAL)
-		gpucol_span_negate(l, &span);
-	both = gpucol_calendar_mul(l, span.months, INT64CONST(1) << 32);
-	both = gpucol_calendar_op(l, GPUCOL_OP_BIT_OR_I, both,
-							  gpucol_calendar_op(l, GPUCOL_OP_BIT_AND_I, span.days,
-												 gpucol_calendar_number(l, PG_UINT32_MAX)));
-	return set_int(out, gpucol_lower_emit(l, GPUCOL_OP_SHIFT_I, v.reg, span.usecs, both, f->of_date ? 1 : 0));
+	if (f->zoned && !span.clock && !gpucol_calendar_session_is_utc())
+		return gpucol_lower_decline(l, "months and days of a time zone other than UTC");
+	if (span.clock)
+		both = gpucol_calendar_number(l, 0);
+	else
+	{
+		both = gpucol_calendar_mul(l, span.months, INT64CONST(1) << 32);
+		both = gpucol_calendar_op(l, GPUCOL_OP_BIT_OR_I, both,
+								  gpucol_calendar_op(l, GPUCOL_OP_BIT_AND_I, span.days,
+													 gpucol_calendar_number(l, PG_UINT32_MAX)));
+	}
+	flags = (f->of_date ? GPUCOL_SHIFT_DATE : 0) | (f->kind == SUBTRACT_INTERVAL ? GPUCOL_SHIFT_BACK : 0);
+	if (GPUCOL_COMPAT_ENDLESS_SPANS)
+		flags |= GPUCOL_SHIFT_NEGATIVE | (span.endless ? GPUCOL_SHIFT_ENDLESS : 0);
+	return set_int(out, gpucol_lower_emit(l, GPUCOL_OP_SHIFT_I, v.reg, span.usecs, both, flags));
 }
 
 /* A date or timestamp and an interval. */
@@ -125,7 +133,7 @@ lower_interval(GpucolLower *l, const ShiftFunction *f, List *args, GpucolValue *
 	return lower_int(l, linitial(args), &v) &&
 		set_int(out, gpucol_lower_emit(l, GPUCOL_OP_SHIFT_I, v.reg, gpucol_calendar_number(l, span.time),
 									   gpucol_calendar_number(l, GPUCOL_MONTHS_AND_DAYS(span.month, span.day)),
-									   f->of_date ? 1 : 0));
+									   f->of_date ? GPUCOL_SHIFT_DATE : 0));
 }
 
 /* A date and days, or two dates. */

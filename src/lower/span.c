@@ -9,7 +9,9 @@
  * find of differences of timestamps, which one integer has; equal intervals of other kinds look
  * different.
  *
- * What exceeds PostgreSQL's range, and infinite intervals, make the statement fall back.
+ * What exceeds PostgreSQL's range is an error.  Infinite intervals, and what PostgreSQL's releases do not agree about,
+ * make the statement fall back: outside of an aggregation, where it cannot once rows have left, such intervals are
+ * declined.  A column's may shift times, which may be infinite, too.
  *
  *-------------------------------------------------------------------------
  */
@@ -28,6 +30,8 @@
 #include "lower/span.h"
 
 #define DAY_OF_USECS	USECS_PER_DAY
+
+static bool lower_span(GpucolLower *l, Expr *expr, GpucolSpanValue *out);
 
 static uint16
 part_of(GpucolLower *l, GpucolOpcode op, uint16 a, uint16 b, int part)
@@ -51,8 +55,32 @@ zero_unless_null(GpucolLower *l, uint16 reg)
 	return gpucol_calendar_op(l, GPUCOL_OP_BIT_AND_I, reg, gpucol_calendar_number(l, 0));
 }
 
+static void
+set_parts(uint16 months, uint16 days, uint16 usecs, GpucolSpanValue *out)
+{
+	out->months = months;
+	out->days = days;
+	out->usecs = usecs;
+}
+
+/* An interval without months and days, which are not NULL where it is. */
+static void
+set_clock(GpucolLower *l, uint16 usecs, GpucolSpanValue *out)
+{
+	set_parts(gpucol_calendar_number(l, 0), gpucol_calendar_number(l, 0), usecs, out);
+	out->clock = true;
+}
+
+/* Only an aggregation may fall back at any row. */
 static bool
-lower_column(GpucolLower *l, Expr *expr, GpucolSpanValue *out)
+check_may_fall_back(GpucolLower *l)
+{
+	return l->aggregating ||
+		gpucol_lower_decline(l, "an interval that may be out of range, outside of an aggregation");
+}
+
+static bool
+lower_column(GpucolLower *l, Expr *expr, int endless, GpucolSpanValue *out)
 {
 	GpucolValue v;
 
@@ -60,10 +88,17 @@ lower_column(GpucolLower *l, Expr *expr, GpucolSpanValue *out)
 		return false;
 	if (v.cls != GPUCOL_CLASS_S)
 		return gpucol_lower_decline(l, "an interval of this kind");
-	out->months = part_of(l, GPUCOL_OP_SPAN_S, v.reg, GPUCOL_NO_REG, GPUCOL_SPAN_MONTHS);
-	out->days = part_of(l, GPUCOL_OP_SPAN_S, v.reg, GPUCOL_NO_REG, GPUCOL_SPAN_DAYS);
-	out->usecs = part_of(l, GPUCOL_OP_SPAN_S, v.reg, GPUCOL_NO_REG, GPUCOL_SPAN_USECS);
+	out->months = part_of(l, GPUCOL_OP_SPAN_S, v.reg, GPUCOL_NO_REG, GPUCOL_SPAN_MONTHS | endless);
+	out->days = part_of(l, GPUCOL_OP_SPAN_S, v.reg, GPUCOL_NO_REG, GPUCOL_SPAN_DAYS | endless);
+	out->usecs = part_of(l, GPUCOL_OP_SPAN_S, v.reg, GPUCOL_NO_REG, GPUCOL_SPAN_USECS | endless);
 	return true;
+}
+
+/* Read a constant; false if it is infinite. */
+static bool
+read_span(const Interval *span, GpucolSpan *read)
+{
+	return gpucol_span_read((const char *) span, sizeof(*span), false, read) == GPUCOL_OK;
 }
 
 static bool
@@ -74,11 +109,11 @@ lower_constant(GpucolLower *l, Const *c, GpucolSpanValue *out)
 	GpucolSpan	read;
 	__int128	total;
 
-	if (gpucol_span_read((const char *) span, sizeof(*span), &read) != GPUCOL_OK)
+	if (!read_span(span, &read))
 		return gpucol_lower_decline(l, "an infinite interval");
-	out->months = number(l, read.months, c->constisnull);
-	out->days = number(l, read.days, c->constisnull);
-	out->usecs = number(l, read.usecs, c->constisnull);
+	set_parts(number(l, read.months, c->constisnull), number(l, read.days, c->constisnull),
+			  number(l, read.usecs, c->constisnull), out);
+	out->clock = read.months == 0 && read.days == 0 && !c->constisnull;
 	total = ((__int128) read.months * DAYS_PER_MONTH + read.days) * DAY_OF_USECS + read.usecs;
 	if (total == (int64) total)
 		out->total = number(l, (int64) total, c->constisnull);
@@ -100,26 +135,34 @@ lower_pair(GpucolLower *l, List *args, uint16 *a, uint16 *b)
 		gpucol_lower_decline(l, "its argument has no fixed-width form");
 }
 
-/* Timestamps' difference has whole days apart, times' has not. */
+/* The difference of two timestamps, which has whole days apart. */
 static bool
-lower_difference(GpucolLower *l, List *args, bool days, GpucolSpanValue *out)
+lower_difference(GpucolLower *l, List *args, GpucolSpanValue *out)
+{
+	uint16		a;
+	uint16		b;
+
+	if (!check_may_fall_back(l) || !lower_pair(l, args, &a, &b))
+		return false;
+	out->total = gpucol_lower_emit(l, GPUCOL_OP_TIME_DIFF_I, a, b, GPUCOL_NO_REG, 8);
+	out->plain = true;
+	out->months = zero_unless_null(l, out->total);
+	out->days = gpucol_calendar_quotient(l, out->total, DAY_OF_USECS);
+	out->usecs = gpucol_calendar_op(l, GPUCOL_OP_MOD_I, out->total, gpucol_calendar_number(l, DAY_OF_USECS));
+	return true;
+}
+
+/* The difference of two times. */
+static bool
+lower_time_difference(GpucolLower *l, List *args, GpucolSpanValue *out)
 {
 	uint16		a;
 	uint16		b;
 
 	if (!lower_pair(l, args, &a, &b))
 		return false;
-	out->total = gpucol_lower_emit(l, GPUCOL_OP_TIME_DIFF_I, a, b, GPUCOL_NO_REG, 8);
-	out->plain = days;
-	out->months = zero_unless_null(l, out->total);
-	if (!days)
-	{
-		out->days = out->months;
-		out->usecs = out->total;
-		return true;
-	}
-	out->days = gpucol_calendar_quotient(l, out->total, DAY_OF_USECS);
-	out->usecs = gpucol_calendar_op(l, GPUCOL_OP_MOD_I, out->total, gpucol_calendar_number(l, DAY_OF_USECS));
+	set_clock(l, gpucol_calendar_op(l, GPUCOL_OP_SUB_I, a, b), out);
+	out->total = out->usecs;
 	return true;
 }
 
@@ -131,7 +174,7 @@ lower_age(GpucolLower *l, Oid funcid, List *args, GpucolSpanValue *out)
 
 	if (funcid == F_AGE_TIMESTAMPTZ_TIMESTAMPTZ && !gpucol_calendar_session_is_utc())
 		return gpucol_lower_decline(l, "function of a time zone other than UTC");
-	if (!lower_pair(l, args, &a, &b))
+	if (!check_may_fall_back(l) || !lower_pair(l, args, &a, &b))
 		return false;
 	out->months = part_of(l, GPUCOL_OP_AGE_I, a, b, GPUCOL_SPAN_MONTHS);
 	out->days = part_of(l, GPUCOL_OP_AGE_I, a, b, GPUCOL_SPAN_DAYS);
@@ -139,25 +182,45 @@ lower_age(GpucolLower *l, Oid funcid, List *args, GpucolSpanValue *out)
 	return true;
 }
 
+/* Have months and days NULL where the interval is. */
+static void
+have_all_null(GpucolLower *l, GpucolSpanValue *v)
+{
+	if (v->clock)
+		v->months = v->days = zero_unless_null(l, v->usecs);
+	v->clock = false;
+}
+
 /* Each part of a sum (sign 1) or difference (-1). */
 static void
 combine(GpucolLower *l, int sign, const GpucolSpanValue *a, const GpucolSpanValue *b, GpucolSpanValue *out)
 {
-	out->months = part_of(l, GPUCOL_OP_SPAN_ADD_I, a->months, b->months, sign * GPUCOL_SPAN_MONTHS);
-	out->days = part_of(l, GPUCOL_OP_SPAN_ADD_I, a->days, b->days, sign * GPUCOL_SPAN_DAYS);
-	out->usecs = part_of(l, GPUCOL_OP_SPAN_ADD_I, a->usecs, b->usecs, sign * GPUCOL_SPAN_USECS);
+	uint16		usecs = part_of(l, GPUCOL_OP_SPAN_ADD_I, a->usecs, b->usecs, sign * GPUCOL_SPAN_USECS);
+	bool		clock = a->clock && b->clock;
+	GpucolSpanValue x = *a;
+	GpucolSpanValue y = *b;
+
+	memset(out, 0, sizeof(*out));
 	out->total = GPUCOL_NO_REG;
-	out->plain = false;
+	if (clock)
+	{
+		set_clock(l, usecs, out);
+		return;
+	}
+	have_all_null(l, &x);
+	have_all_null(l, &y);
+	set_parts(part_of(l, GPUCOL_OP_SPAN_ADD_I, x.months, y.months, sign * GPUCOL_SPAN_MONTHS),
+			  part_of(l, GPUCOL_OP_SPAN_ADD_I, x.days, y.days, sign * GPUCOL_SPAN_DAYS), usecs, out);
 }
 
-void
-gpucol_span_negate(GpucolLower *l, GpucolSpanValue *v)
+/* 0 */
+static GpucolSpanValue
+no_span(GpucolLower *l)
 {
-	uint16		zero = gpucol_calendar_number(l, 0);
-	GpucolSpanValue none = {zero, zero, zero, GPUCOL_NO_REG, false};
-	GpucolSpanValue all = *v;
+	GpucolSpanValue none = {.total = GPUCOL_NO_REG};
 
-	combine(l, -1, &none, &all, v);
+	set_clock(l, gpucol_calendar_number(l, 0), &none);
+	return none;
 }
 
 static bool
@@ -166,15 +229,15 @@ lower_sum(GpucolLower *l, Oid funcid, List *args, GpucolSpanValue *out)
 	GpucolSpanValue a;
 	GpucolSpanValue b;
 
-	if (!gpucol_lower_span(l, linitial(args), &a))
+	if (!lower_span(l, linitial(args), &a))
 		return false;
 	if (funcid == F_INTERVAL_UM)
 	{
-		*out = a;
-		gpucol_span_negate(l, out);
+		b = no_span(l);
+		combine(l, -1, &b, &a, out);
 		return true;
 	}
-	if (!gpucol_lower_span(l, lsecond(args), &b))
+	if (!lower_span(l, lsecond(args), &b))
 		return false;
 	combine(l, funcid == F_INTERVAL_MI ? -1 : 1, &a, &b, out);
 	return true;
@@ -190,8 +253,8 @@ lower_cast(GpucolLower *l, Expr *arg, GpucolSpanValue *out)
 		return false;
 	if (v.cls != GPUCOL_CLASS_I)
 		return gpucol_lower_decline(l, "its argument has no fixed-width form");
-	out->total = out->usecs = v.reg;
-	out->months = out->days = zero_unless_null(l, v.reg);
+	set_clock(l, v.reg, out);
+	out->total = v.reg;
 	return true;
 }
 
@@ -199,9 +262,8 @@ lower_cast(GpucolLower *l, Expr *arg, GpucolSpanValue *out)
 static void
 set_checked(GpucolLower *l, uint16 months, uint16 days, uint16 usecs, GpucolSpanValue *out)
 {
-	uint16		zero = gpucol_calendar_number(l, 0);
-	GpucolSpanValue none = {zero, zero, zero, GPUCOL_NO_REG, false};
-	GpucolSpanValue all = {months, days, usecs, GPUCOL_NO_REG, false};
+	GpucolSpanValue none = no_span(l);
+	GpucolSpanValue all = {.months = months,.days = days,.usecs = usecs,.total = GPUCOL_NO_REG};
 
 	combine(l, 1, &all, &none, out);
 }
@@ -244,57 +306,95 @@ lower_product(GpucolLower *l, Expr *span, Expr *factor, GpucolSpanValue *out)
 	GpucolSpan	read;
 	GpucolValue v;
 
-	if (arg == NULL || !IsA(c, Const) || c->constisnull ||
-		gpucol_span_read((const char *) DatumGetIntervalP(c->constvalue), sizeof(Interval), &read) != GPUCOL_OK ||
+	if (arg == NULL || !IsA(c, Const) || c->constisnull || !read_span(DatumGetIntervalP(c->constvalue), &read) ||
 		!multiplies_exactly(read.usecs, bits))
 		return gpucol_lower_decline(l, "an interval of this kind");
 	if (!gpucol_lower_expr(l, arg, &v))
 		return false;
 	if (v.cls != GPUCOL_CLASS_I)
 		return gpucol_lower_decline(l, "its argument has no fixed-width form");
-	set_checked(l, gpucol_calendar_mul(l, v.reg, read.months), gpucol_calendar_mul(l, v.reg, read.days),
-				gpucol_calendar_mul(l, v.reg, read.usecs), out);
+	if (read.months == 0 && read.days == 0)
+		set_clock(l, gpucol_calendar_mul(l, v.reg, read.usecs), out);
+	else
+		set_checked(l, gpucol_calendar_mul(l, v.reg, read.months), gpucol_calendar_mul(l, v.reg, read.days),
+					gpucol_calendar_mul(l, v.reg, read.usecs), out);
 	return true;
 }
 
-/* Add an integer argument of make_interval, so many units each, to a part; NULL makes both NULL. */
-static bool
-add_units(GpucolLower *l, Expr *arg, int64 units, uint16 *part, uint16 *nulls)
+/* The parts of make_interval so far. */
+typedef struct MadeSpan
 {
+	uint16		parts[3];		/* months, days, microseconds */
+	int			nterms[3];
+	bool		wraps;			/* months or days may leave their type, of which releases make different things */
+	uint16		nulls;			/* NULL where an argument is */
+} MadeSpan;
+
+/* Add an argument of make_interval, so many units each, to a part. */
+static void
+add_units(GpucolLower *l, uint16 reg, int64 units, int part, MadeSpan *made)
+{
+	made->wraps |= part < 2 && (units != 1 || made->nterms[part] > 0);
+	made->nterms[part]++;
+	made->parts[part] = gpucol_calendar_op(l, GPUCOL_OP_ADD_I, made->parts[part], gpucol_calendar_mul(l, reg, units));
+	made->nulls = gpucol_calendar_op(l, GPUCOL_OP_ADD_I, made->nulls, zero_unless_null(l, reg));
+}
+
+/* Add the seconds of make_interval: a constant, or an integer as float8. */
+static bool
+add_seconds(GpucolLower *l, Expr *arg, MadeSpan *made)
+{
+	Const	   *secs = (Const *) arg;
+	int			bits;
 	GpucolValue v;
 
-	if (IsA(arg, Const) && DatumGetInt32(((Const *) arg)->constvalue) == 0)
+	if (IsA(secs, Const))
+	{
+		if (secs->constisnull || !(fabs(DatumGetFloat8(secs->constvalue)) < SECS_PER_DAY))
+			return gpucol_lower_decline(l, "an interval of this kind");
+		made->parts[2] = gpucol_calendar_add(l, made->parts[2],
+											 (int64) rint(DatumGetFloat8(secs->constvalue) * USECS_PER_SEC));
 		return true;
+	}
+	arg = integer_factor(arg, &bits);
+	if (arg == NULL)
+		return gpucol_lower_decline(l, "an interval of this kind");
 	if (!gpucol_lower_expr(l, arg, &v))
 		return false;
-	if (v.cls != GPUCOL_CLASS_I)
-		return gpucol_lower_decline(l, "its argument has no fixed-width form");
-	*part = gpucol_calendar_op(l, GPUCOL_OP_ADD_I, *part, gpucol_calendar_mul(l, v.reg, units));
-	*nulls = gpucol_calendar_op(l, GPUCOL_OP_ADD_I, *nulls, zero_unless_null(l, v.reg));
-	return true;
+	add_units(l, v.reg, USECS_PER_SEC, 2, made);
+	return v.cls == GPUCOL_CLASS_I || gpucol_lower_decline(l, "its argument has no fixed-width form");
 }
 
-/* make_interval(years, months, weeks, days, hours, mins, secs), the last a constant */
+/* make_interval(years, months, weeks, days, hours, mins, secs) */
 static bool
 lower_make(GpucolLower *l, List *args, GpucolSpanValue *out)
 {
 	static const int64 units[] = {MONTHS_PER_YEAR, 1, 7, 1, USECS_PER_HOUR, USECS_PER_MINUTE};
-	Const	   *secs = llast(args);
-	uint16		parts[3];
-	uint16		nulls = gpucol_calendar_number(l, 0);
+	uint16		zero = gpucol_calendar_number(l, 0);
+	MadeSpan	made = {.parts = {zero, zero, zero},.nulls = zero};
 
-	if (!IsA(secs, Const) || secs->constisnull || !(fabs(DatumGetFloat8(secs->constvalue)) < SECS_PER_DAY))
-		return gpucol_lower_decline(l, "an interval of this kind");
-	parts[0] = parts[1] = nulls;
-	parts[2] = gpucol_calendar_number(l, (int64) rint(DatumGetFloat8(secs->constvalue) * USECS_PER_SEC));
 	for (int i = 0; i < (int) lengthof(units); i++)
 	{
-		if (!add_units(l, list_nth(args, i), units[i], &parts[i / 2], &nulls))
+		Const	   *arg = list_nth(args, i);
+		GpucolValue v;
+
+		if (IsA(arg, Const) && !arg->constisnull && DatumGetInt32(arg->constvalue) == 0)
+			continue;
+		if (!gpucol_lower_expr(l, (Expr *) arg, &v))
 			return false;
+		if (v.cls != GPUCOL_CLASS_I)
+			return gpucol_lower_decline(l, "its argument has no fixed-width form");
+		add_units(l, v.reg, units[i], i / 2, &made);
 	}
-	for (int i = 0; i < (int) lengthof(parts); i++)
-		parts[i] = gpucol_calendar_op(l, GPUCOL_OP_ADD_I, parts[i], nulls);
-	set_checked(l, parts[0], parts[1], parts[2], out);
+	if (!add_seconds(l, llast(args), &made) || (made.wraps && !check_may_fall_back(l)))
+		return false;
+	made.parts[2] = gpucol_calendar_op(l, GPUCOL_OP_ADD_I, made.parts[2], made.nulls);
+	if (made.nterms[0] + made.nterms[1] == 0)
+		set_clock(l, made.parts[2], out);
+	else
+		set_parts(part_of(l, GPUCOL_OP_SPAN_ADD_I, made.parts[0], made.nulls, GPUCOL_SPAN_MONTHS | GPUCOL_SPAN_WRAPS),
+				  part_of(l, GPUCOL_OP_SPAN_ADD_I, made.parts[1], made.nulls, GPUCOL_SPAN_DAYS | GPUCOL_SPAN_WRAPS),
+				  made.parts[2], out);
 	return true;
 }
 
@@ -305,9 +405,9 @@ lower_call(GpucolLower *l, Oid funcid, List *args, GpucolSpanValue *out)
 	{
 		case F_TIMESTAMP_MI:
 		case F_TIMESTAMPTZ_MI:
-			return lower_difference(l, args, true, out);
+			return lower_difference(l, args, out);
 		case F_TIME_MI_TIME:
-			return lower_difference(l, args, false, out);
+			return lower_time_difference(l, args, out);
 		case F_AGE_TIMESTAMP_TIMESTAMP:
 		case F_AGE_TIMESTAMPTZ_TIMESTAMPTZ:
 			return lower_age(l, funcid, args, out);
@@ -328,17 +428,16 @@ lower_call(GpucolLower *l, Oid funcid, List *args, GpucolSpanValue *out)
 	}
 }
 
-bool
-gpucol_lower_span(GpucolLower *l, Expr *expr, GpucolSpanValue *out)
+/* Lower an interval; one without months and days is marked. */
+static bool
+lower_span(GpucolLower *l, Expr *expr, GpucolSpanValue *out)
 {
 	memset(out, 0, sizeof(*out));
 	out->total = GPUCOL_NO_REG;
-	if (!l->aggregating)
-		return gpucol_lower_decline(l, "an interval that may be out of range, outside of an aggregation");
 	if (exprType((Node *) expr) != INTERVALOID)
 		return gpucol_lower_decline(l, "an interval of this kind");
 	if (IsA(expr, Var))
-		return lower_column(l, expr, out);
+		return check_may_fall_back(l) && lower_column(l, expr, 0, out);
 	if (IsA(expr, Const))
 		return lower_constant(l, (Const *) expr, out);
 	if (IsA(expr, OpExpr))
@@ -346,6 +445,26 @@ gpucol_lower_span(GpucolLower *l, Expr *expr, GpucolSpanValue *out)
 	if (IsA(expr, FuncExpr))
 		return lower_call(l, ((FuncExpr *) expr)->funcid, ((FuncExpr *) expr)->args, out);
 	return gpucol_lower_decline(l, "an interval of this kind");
+}
+
+bool
+gpucol_lower_span(GpucolLower *l, Expr *expr, GpucolSpanValue *out)
+{
+	if (!lower_span(l, expr, out))
+		return false;
+	have_all_null(l, out);
+	return true;
+}
+
+bool
+gpucol_lower_span_of_shift(GpucolLower *l, Expr *expr, GpucolSpanValue *out)
+{
+	if (!IsA(expr, Var) || exprType((Node *) expr) != INTERVALOID)
+		return lower_span(l, expr, out);
+	memset(out, 0, sizeof(*out));
+	out->total = GPUCOL_NO_REG;
+	out->endless = true;
+	return lower_column(l, expr, GPUCOL_SPAN_ENDLESS, out);
 }
 
 /* ------------------------------------------------------------------------

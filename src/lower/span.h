@@ -20,16 +20,18 @@ typedef struct GpucolSpanValue
 								 * some constants, all of it in microseconds; GPUCOL_NO_REG:
 								 * it may exceed an int64 */
 	bool		plain;			/* a difference of timestamps: `total` says how it looks */
+	bool		clock;			/* no months and no days, which are 0 even if usecs is NULL */
+	bool		endless;		/* the parts of a column, which may be infinite from PostgreSQL 17 on */
 } GpucolSpanValue;
 
 /*
- * Lower an expression of type interval.  What exceeds PostgreSQL's range makes the statement
- * fall back, so this is for aggregations only.
+ * Lower an expression of type interval.  Outside of an aggregation one that is finite: what exceeds PostgreSQL's
+ * range is its error.  Others make the statement fall back.
  */
 extern bool gpucol_lower_span(GpucolLower *l, Expr *expr, GpucolSpanValue *out);
 
-/* Change the sign. */
-extern void gpucol_span_negate(GpucolLower *l, GpucolSpanValue *v);
+/* The same of what a date or timestamp is shifted by: the parts of a column may be infinite, GPUCOL_SHIFT_ENDLESS. */
+extern bool gpucol_lower_span_of_shift(GpucolLower *l, Expr *expr, GpucolSpanValue *out);
 
 /*
  * Lower a function of intervals whose result is none: comparisons, fields, times shifted by

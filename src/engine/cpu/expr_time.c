@@ -43,27 +43,28 @@ OP_TIMES(TIME_DIFF_I, aux == 8 ? gpucol_stamp_difference(x, y, &r) :
 		 aux == 9 ? gpucol_finite_difference(x, y, &r) : gpucol_date_difference(x, y, &r))
 
 /*
- * A timestamp, or a date (aux 1), and an interval: b has its microseconds, c its months and
+ * A timestamp or date and an interval (aux: GPUCOL_SHIFT_xxx): b has its microseconds, c its months and
  * days (GPUCOL_MONTHS_AND_DAYS).
  */
 GpucolStatus
 gpucol_cpu_op_SHIFT_I(GpucolCpuFrame *f)
 {
 	const int64_t *xs = f->a->v.i;
-
 	const int64_t *usecs = f->b->v.i;
 	const int64_t *days = f->c->v.i;
+	int			flags = f->instr->aux;
 
 	gpucol_cpu_op_nulls(f->dst, f->a, f->b, f->n);
 	if (f->c->nulls != NULL)
 		gpucol_cpu_op_nulls(f->dst, f->dst, f->c, f->n);
 	for (uint32_t j = 0; j < f->n; j++)
 	{
+		GpucolSpan	span = {GPUCOL_MONTHS_OF(days[j]), GPUCOL_DAYS_OF(days[j]), usecs[j]};
 		int64_t		r = xs[j];
-		GpucolStatus status = f->instr->aux == 1 ? gpucol_date_stamp(xs[j], &r) : GPUCOL_OK;
+		GpucolStatus status = flags & GPUCOL_SHIFT_DATE ? gpucol_date_stamp(xs[j], &r) : GPUCOL_OK;
 
 		if (status == GPUCOL_OK)
-			status = gpucol_stamp_shift(r, GPUCOL_MONTHS_OF(days[j]), GPUCOL_DAYS_OF(days[j]), usecs[j], &r);
+			status = gpucol_stamp_move(r, span, flags, &r);
 		if (status != GPUCOL_OK && gpucol_cpu_op_counts(f, j))
 			return status;
 		f->dst->v.i[j] = status == GPUCOL_OK ? r : 0;
@@ -77,6 +78,8 @@ gpucol_cpu_op_SHIFT_I(GpucolCpuFrame *f)
 GpucolStatus
 gpucol_cpu_op_SPAN_S(GpucolCpuFrame *f)
 {
+	bool		endless = f->instr->aux & GPUCOL_SPAN_ENDLESS;
+
 	gpucol_cpu_op_nulls(f->dst, f->a, NULL, f->n);
 	for (uint32_t j = 0; j < f->n; j++)
 	{
@@ -85,12 +88,12 @@ gpucol_cpu_op_SPAN_S(GpucolCpuFrame *f)
 		if (!GPUCOL_CPU_NULL_AT(f->a, j))
 		{
 			GpucolBytes bytes = gpucol_cpu_op_string(f->a, j);
-			GpucolStatus status = gpucol_span_read(bytes.data, bytes.len, &span);
+			GpucolStatus status = gpucol_span_read(bytes.data, bytes.len, endless, &span);
 
 			if (status != GPUCOL_OK && gpucol_cpu_op_counts(f, j))
 				return status;
 		}
-		f->dst->v.i[j] = gpucol_span_part(&span, f->instr->aux);
+		f->dst->v.i[j] = gpucol_span_part(&span, f->instr->aux & ~GPUCOL_SPAN_ENDLESS);
 	}
 	return GPUCOL_OK;
 }
