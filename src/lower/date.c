@@ -23,6 +23,7 @@
 #include "utils/datetime.h"
 #include "utils/fmgroids.h"
 
+#include "kernel/time_shift.h"
 #include "lower/calendar.h"
 
 /* The first day that no timestamp has. */
@@ -324,7 +325,20 @@ lower_to_time(GpucolLower *l, const GpucolDateValue *v, GpucolValue *out)
 	return true;
 }
 
-/* date or timestamp to timestamp */
+/* A date that may be out of range for timestamp, which is an error then. */
+static bool
+lower_checked_stamp(GpucolLower *l, uint16 date, GpucolValue *out)
+{
+	uint16		zero = gpucol_calendar_number(l, 0);
+
+	memset(out, 0, sizeof(*out));
+	out->cls = GPUCOL_CLASS_I;
+	out->reg = gpucol_lower_emit(l, GPUCOL_OP_SHIFT_I, date, zero, zero, GPUCOL_SHIFT_DATE);
+	out->scale_reg = GPUCOL_NO_REG;
+	return true;
+}
+
+/* date or timestamp to timestamp, where the run may fall back */
 static bool
 lower_to_stamp(GpucolLower *l, const GpucolDateValue *v, GpucolValue *out)
 {
@@ -335,8 +349,6 @@ lower_to_stamp(GpucolLower *l, const GpucolDateValue *v, GpucolValue *out)
 	out->reg = v->original;
 	if (v->kind == GPUCOL_DATE_STAMP)
 		return true;
-	if (!l->aggregating)
-		return gpucol_lower_decline(l, "a date that may be out of range for timestamp, outside of an aggregation");
 	infinity = infinity_like(l, v->original, DT_NOBEGIN, DT_NOEND);
 	late = gpucol_calendar_op(l, GPUCOL_OP_LE_I, gpucol_calendar_number(l, FIRST_DAY_WITHOUT_STAMP),
 							  v->value);
@@ -413,6 +425,9 @@ gpucol_lower_date(GpucolLower *l, Oid funcid, List *args, bool *matched,
 	if (f->zoned && !(field == GPUCOL_FIELD_EPOCH && f->result != TO_TRUNCATED) &&
 		!gpucol_calendar_session_is_utc())
 		return gpucol_lower_decline(l, "function of a time zone other than UTC");
-	return gpucol_lower_expr(l, llast(args), &v) &&
-		lower_unmasked(l, f, field, v.reg, out);
+	if (!gpucol_lower_expr(l, llast(args), &v))
+		return false;
+	if (f->result == TO_STAMP && f->kind == GPUCOL_DATE_DAYS && !l->aggregating)
+		return lower_checked_stamp(l, v.reg, out);
+	return lower_unmasked(l, f, field, v.reg, out);
 }

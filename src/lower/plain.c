@@ -21,6 +21,7 @@
 
 #include "kernel/time_shift.h"
 #include "lower/calendar.h"
+#include "lower/overlaps.h"
 
 typedef enum PlainKind
 {
@@ -32,6 +33,7 @@ typedef enum PlainKind
 	MONEY_RATIO,
 	BIN,
 	BUCKET,
+	OVERLAPS,
 	DATE_AND_TIME
 } PlainKind;
 
@@ -73,6 +75,9 @@ static const PlainFunction functions[] = {
 	{F_CASH_DIV_FLT4, MONEY_OF_FLOAT, GPUCOL_OP_DIV_F, false, false},
 	{F_CASH_DIV_FLT8, MONEY_OF_FLOAT, GPUCOL_OP_DIV_F, false, false},
 	{F_CASH_DIV_CASH, MONEY_RATIO, 0, false, false},
+	{F_OVERLAPS_TIMESTAMP_TIMESTAMP_TIMESTAMP_TIMESTAMP, OVERLAPS, 0, false, false},
+	{F_OVERLAPS_TIMESTAMPTZ_TIMESTAMPTZ_TIMESTAMPTZ_TIMESTAMPTZ, OVERLAPS, 0, false, false},
+	{F_OVERLAPS_TIME_TIME_TIME_TIME, OVERLAPS, 0, false, false},
 	{F_DATE_BIN_INTERVAL_TIMESTAMP_TIMESTAMP, BIN, 0, false, false},
 	{F_DATE_BIN_INTERVAL_TIMESTAMPTZ_TIMESTAMPTZ, BIN, 0, false, false},
 	{F_WIDTH_BUCKET_FLOAT8_FLOAT8_FLOAT8_INT4, BUCKET, 0, false, false},
@@ -308,6 +313,8 @@ gpucol_lower_plain(GpucolLower *l, Oid funcid, List *args, bool *matched, Gpucol
 			return lower_bin(l, args, out);
 		case BUCKET:
 			return gpucol_lower_bucket(l, args, out);
+		case OVERLAPS:
+			return gpucol_lower_overlaps(l, args, out);
 		case DATE_AND_TIME:
 			return lower_date_and_time(l, args, out);
 		default:

@@ -37,6 +37,7 @@
 #include "columnar/am.h"
 #include "guc.h"
 #include "lower/clauses.h"
+#include "lower/overlaps.h"
 #include "plan/parts.h"
 #include "plan/plan.h"
 #include "plan/reason.h"
@@ -196,7 +197,7 @@ share_out(Pair *pair, GpucolPipe *drive, GpucolPipeStep *step)
 	foreach(lc, pair->restrictlist)
 	{
 		RestrictInfo *rinfo = lfirst_node(RestrictInfo, lc);
-		Expr	   *condition = rinfo->clause;
+		Expr	   *condition = gpucol_overlaps_bounded(rinfo->clause);
 		bool		above = IS_OUTER_JOIN(pair->jointype) &&
 			RINFO_IS_PUSHED_DOWN(rinfo, pair->joinrel->relids);
 
