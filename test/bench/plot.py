@@ -28,9 +28,9 @@ PLOTS = [
 	("comparison-citus", "2026-11-25-peers.txt", "## tpch", "citus / gpucol", "TPC-H: Citus columnar's time over gpucol's"),
 	("comparison-pgcolumnar", "2026-11-25-peers.txt", "## tpch", "pgcolumnar / gpucol", "TPC-H: pgColumnar's time over gpucol's"),
 	("comparison-timescaledb", "2026-11-28-timescaledb.txt", "## tpch", "timescaledb / gpucol", "TPC-H: TimescaleDB's time over gpucol's"),
-	("comparison-recursion-duckdb", "2026-11-25-recursion.txt", "", "DuckDB / gpucol",
+	("comparison-recursion-duckdb", "2026-11-30-bfbf18a2.txt", "", "DuckDB / gpucol",
 	 "WITH RECURSIVE: DuckDB's time over gpucol's"),
-	("comparison-recursion", "2026-11-22-c9f4a3e.txt", "", "PostgreSQL / gpucol over heap",
+	("comparison-recursion", "2026-11-30-bfbf18a2.txt", "", "PostgreSQL / gpucol over heap",
 	 "WITH RECURSIVE: PostgreSQL's time over gpucol's"),
 ]
 
