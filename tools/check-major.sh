@@ -85,7 +85,7 @@ copy_tree()
 # that kills servers uses signal 9.
 show_crashes()
 {
-	find "$HOME_DIR/test" "$HOME_DIR/tree" -name '*.log' -print0 |
+	find "$HOME_DIR"/test* "$HOME_DIR"/tree* -name '*.log' -print0 |
 		xargs -0 -r grep -EH 'TRAP: |terminated by signal (4|6|7|8|11)\b' || true
 }
 

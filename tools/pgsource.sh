@@ -9,6 +9,10 @@ CACHE=$ROOT/build/versions
 APT=$CACHE/apt
 KEYRING=/usr/share/keyrings/debian-archive-keyring.gpg
 
+# Sources that lie in Debian's pool still, for when the version that the index names is not there (yet): major,
+# file, and the SHA-256 that its package's maintainer signed.
+POOL="17 postgresql-17_17.11.orig.tar.bz2 dd27f2b3c59e73ed14aa3324901242bf69a032a6347805f274e6260322d42979"
+
 apt_private() { APT_CONFIG=$APT/apt.conf apt-get -q "$@"; }
 
 # Mirror and suite of every main component that the machine installs from, and
@@ -58,6 +62,21 @@ pgsource_tools()
 		>"$CACHE/tools.log" 2>&1
 }
 
+# pgsource_pool MAJOR: fetch a source of POOL into the folder where this runs.
+pgsource_pool()
+{
+	local major file hash mirror
+
+	mirror=$(awk '$1 == "deb-src" { print $3; exit }' "$APT/sources.list")
+	while read -r major file hash; do
+		[ "$major" != "$1" ] || {
+			/usr/lib/apt/apt-helper download-file "${mirror%/}/pool/main/p/postgresql-$1/$file" "$file" "SHA256:$hash"
+			return
+		}
+	done <<<"$POOL"
+	return 1
+}
+
 # pgsource_fetch MAJOR [VERSION]: unpack the source into CACHE/MAJOR, or into
 # CACHE/VERSION.
 pgsource_fetch()
@@ -69,8 +88,8 @@ pgsource_fetch()
 	pgsource_prepare || return 1
 	rm -rf "$unpack"
 	mkdir -p "$unpack"
-	(cd "$unpack" && apt_private source --download-only "postgresql-$1${2:+=$2}") \
-		>"$CACHE/source-${2:-$1}.log" 2>&1 || return 1
+	(cd "$unpack" && { apt_private source --download-only "postgresql-$1${2:+=$2}" ||
+		{ [ -z "${2:-}" ] && pgsource_pool "$1"; }; }) >"$CACHE/source-${2:-$1}.log" 2>&1 || return 1
 	tar -xf "$unpack"/*.orig.tar.* -C "$unpack" || return 1
 	mv "$unpack/postgresql-$1"*/ "$target"
 }
