@@ -13,6 +13,8 @@
  *						 OR lower_inf(r) OR upper_inf(s))
  *					AND the same the other way round
  *
+ * Engines search by comparisons that are true of all that these pass, lower(r) <= x OR lower(r) IS NULL, and so on.
+ *
  * Of an empty range the bounds are NULL, and not infinite: it contains nothing.  Where a range or x is NULL, the
  * condition does not pass, as before, be it for being NULL or false.  None of the functions raises an error.
  *
@@ -199,6 +201,14 @@ on_side(const Range *range, Expr *value, int strategy, const Bound *bound)
 	return make_orclause(list_make3(compare(range, value, strategy, bound->value), on, without));
 }
 
+/* A value is not beyond a bound, on the side of a strategy, if there is one. */
+static Expr *
+within(const Range *range, Expr *value, int strategy, const Bound *bound)
+{
+	return make_orclause(list_make2(compare(range, value, strategy, bound->value),
+									gpucol_make_null_test(copyObject(bound->value), IS_NULL)));
+}
+
 /* A range @> a value. */
 static Expr *
 contains(Range *range, Expr *value)
@@ -210,7 +220,9 @@ contains(Range *range, Expr *value)
 	lower = lower_of(range);
 	upper = upper_of(range);
 	end_range(range);
-	return make_andclause(list_make2(on_side(range, value, BTGreaterStrategyNumber, &lower),
+	return make_andclause(list_make4(within(range, value, BTGreaterEqualStrategyNumber, &lower),
+									 within(range, value, BTLessEqualStrategyNumber, &upper),
+									 on_side(range, value, BTGreaterStrategyNumber, &lower),
 									 on_side(range, value, BTLessStrategyNumber, &upper)));
 }
 
@@ -241,8 +253,14 @@ overlap(Range *ranges)
 		upper[i] = upper_of(&ranges[i]);
 		end_range(&ranges[i]);
 	}
-	parts = lappend(parts, not_above(&ranges[0], &lower[0], &upper[1]));
-	parts = lappend(parts, not_above(&ranges[0], &lower[1], &upper[0]));
+	for (int i = 0; i < 2; i++)
+	{
+		Expr	   *bounded = within(&ranges[0], lower[i].value, BTLessEqualStrategyNumber, &upper[1 - i]);
+		Expr	   *infinite = gpucol_make_null_test(copyObject(lower[i].value), IS_NULL);
+
+		parts = lcons(make_orclause(list_make2(bounded, infinite)), parts);
+		parts = lappend(parts, not_above(&ranges[0], &lower[i], &upper[1 - i]));
+	}
 	return make_andclause(parts);
 }
 

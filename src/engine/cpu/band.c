@@ -16,7 +16,8 @@
  * so among themselves.
  *
  * What is found so is tested by the residual as any pair: terms only leave out pairs that would fail.
- * Rows whose own value is NULL meet nobody; where IS NULL is a way out, NULL lies beyond all others.  Values
+ * Rows whose own value is NULL meet nobody; where IS NULL is a way out, NULL lies beyond all others, and a flowing
+ * row whose value is NULL is not bound by the term.  Values
  * are compared as int64 of their order: decimals of the table that do not fit leave all pairs to the residual,
  * as does a value that cannot be computed: the error is one only if no operand of AND before it says that
  * nobody asks.  Sides are computed without that question.
@@ -47,6 +48,7 @@ typedef struct Term
 	bool		above;			/* own is not less than other, else not greater */
 	bool		strict;			/* nor equal */
 	bool		nulls;			/* or own is NULL */
+	bool		unbound;		/* or other is NULL */
 } Term;
 
 typedef enum BandState
@@ -59,7 +61,8 @@ struct GpucolCpuBand
 	int			nterms;
 	Term		terms[MOST_TERMS];
 	int			nfirst;			/* terms of the value that rows are sorted by; others are of the second */
-	bool		nulls[2];		/* may the value sorted by, or the second one, be NULL? */
+	bool		nulls[2];		/* can a row be met whose value sorted by, or second one, is NULL? */
+	bool		high;			/* NULL lies above all other values sorted by, else below */
 	uint8_t    *of;				/* by instruction: OWN, OTHER or both: what it is computed of */
 	uint8_t    *needed;			/* by instruction: OWN, OTHER or both: of which side of terms */
 	bool	   *unmasked;		/* by instruction: its mask is of the other side, too */
@@ -209,18 +212,18 @@ add_term(const GpucolRun *run, GpucolCpuBand *band, uint16_t a, uint16_t b, bool
 
 	if (band->nterms == MOST_TERMS || left + right != OWN + OTHER || (left != OWN && left != OTHER))
 		return;
-	band->terms[band->nterms++] = left == OWN ? (Term) {a, b, false, strict, false} :
-		(Term) {b, a, true, strict, false};
+	band->terms[band->nterms++] = left == OWN ? (Term) {.own = a,.other = b,.strict = strict} :
+		(Term) {.own = b,.other = a,.above = true,.strict = strict};
 }
 
-/* Is it IS NULL of a term's own value? */
+/* Is it IS NULL of a value? */
 static bool
-is_null_of(const GpucolRun *run, uint16_t reg, const Term *term)
+is_null_of(const GpucolRun *run, uint16_t reg, uint16_t value)
 {
 	const GpucolInstr *instr = &run->code.instrs[writer_of(run, reg)];
 
 	return (instr->op == GPUCOL_OP_IS_NULL_I || instr->op == GPUCOL_OP_IS_NULL_D || instr->op == GPUCOL_OP_IS_NULL_F) &&
-		same_own(run, instr->a, term->own);
+		same_own(run, instr->a, value);
 }
 
 static void find_terms(const GpucolRun *run, GpucolCpuBand *band, uint16_t reg, bool turned);
@@ -232,10 +235,14 @@ find_term_or_null(const GpucolRun *run, GpucolCpuBand *band, const GpucolInstr *
 	for (int i = 0; i < 2; i++)
 	{
 		int			before = band->nterms;
+		uint16_t	null = i == 0 ? instr->b : instr->a;
+		Term	   *term = &band->terms[before];
 
 		find_terms(run, band, i == 0 ? instr->a : instr->b, false);
-		if (band->nterms == before + 1 && is_null_of(run, i == 0 ? instr->b : instr->a, &band->terms[before]))
-			band->terms[before].nulls = true;
+		if (band->nterms == before + 1 && is_null_of(run, null, term->own))
+			term->nulls = true;
+		else if (band->nterms == before + 1 && is_null_of(run, null, term->other))
+			term->unbound = true;
 		else
 			band->nterms = before;
 	}
@@ -293,6 +300,41 @@ rate(const GpucolRun *run, const GpucolCpuBand *band, const Term *by)
 	return 2 * (above && below) + below;
 }
 
+/* Can a row be met whose own value of the terms from `from` on is NULL? */
+static bool
+can_be_null(const GpucolCpuBand *band, int from)
+{
+	for (int t = from; t < band->nterms; t++)
+		if (!band->terms[t].nulls && !band->terms[t].unbound)
+			return false;
+	return true;
+}
+
+/*
+ * Find out on which side NULL lies among values sorted by: terms that it passes, and which bound the other side, are
+ * left to the residual.
+ */
+static void
+place_nulls(GpucolCpuBand *band)
+{
+	int			n = band->nterms;
+	bool		placed = false;
+
+	band->nulls[0] = can_be_null(band, 0);
+	band->high = band->terms[0].above;
+	band->nterms = 0;
+	for (int t = 0; t < n; t++)
+	{
+		Term		term = band->terms[t];
+
+		if (term.nulls && !placed)
+			band->high = term.above;
+		placed |= term.nulls;
+		if (!term.nulls || term.above == band->high)
+			band->terms[band->nterms++] = term;
+	}
+}
+
 /* Put the terms of the value to sort by first, then those of one direction of another; drop the rest. */
 static void
 choose_terms(const GpucolRun *run, GpucolCpuBand *band)
@@ -310,6 +352,7 @@ choose_terms(const GpucolRun *run, GpucolCpuBand *band)
 	for (int t = 0; t < n; t++)
 		if (same_own(run, all[t].own, by->own))
 			band->terms[band->nterms++] = all[t];
+	place_nulls(band);
 	band->nfirst = band->nterms;
 	for (int t = 0; t < n; t++)
 	{
@@ -320,10 +363,7 @@ choose_terms(const GpucolRun *run, GpucolCpuBand *band)
 		if (same_own(run, all[t].own, second->own) && all[t].above == second->above)
 			band->terms[band->nterms++] = all[t];
 	}
-	band->nulls[0] = band->nulls[1] = true;
-	for (int t = 0; t < band->nterms; t++)
-		band->nulls[t >= band->nfirst] &= band->terms[t].nulls && band->terms[t].above == band->terms[t < band->nfirst ?
-			0 : band->nfirst].above;
+	band->nulls[1] = can_be_null(band, band->nfirst);
 }
 
 /* Free what was sorted. */
@@ -469,7 +509,7 @@ take_values(GpucolCpuWorker *worker, const GpucolCpuBand *band, const uint32_t *
 	{
 		int64_t		values[2] = {0};
 
-		if (!own_value(first, j, band->terms[0].above, &values[0]) ||
+		if (!own_value(first, j, band->high, &values[0]) ||
 			(two && !own_value(second, j, band->terms[band->nfirst].above, &values[1])))
 			return false;
 		if (!band->keyed && ((GPUCOL_CPU_NULL_AT(first, j) && !band->nulls[0]) ||
@@ -644,6 +684,8 @@ narrow(GpucolCpuWorker *worker, const Term *term, bool second, GpucolCpuLimits *
 		__int128	bound = absent ? (term->above ? INT64_MAX : INT64_MIN) :
 			place_of(other, j) + (!term->strict ? 0 : term->above ? 1 : -1);
 
+		if (absent && term->unbound)
+			continue;
 		if (!term->nulls && (absent || (term->above ? bound > INT64_MAX : bound < INT64_MIN)))
 		{
 			limits->none[j] = true;
