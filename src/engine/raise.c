@@ -94,6 +94,10 @@ gpucol_engine_raise(GpucolStatus status)
 		case GPUCOL_SPAN_OUT_OF_RANGE:
 			raise_function(ERRCODE_DATETIME_VALUE_OUT_OF_RANGE, "interval out of range");
 			break;
+		case GPUCOL_BOUNDS_TURNED:
+			raise_function(ERRCODE_DATA_EXCEPTION,
+						   "range lower bound must be less than or equal to range upper bound");
+			break;
 		case GPUCOL_CANCELLED:
 			CHECK_FOR_INTERRUPTS();
 			ereport(ERROR,

@@ -137,6 +137,9 @@ GPUCOL_OPCODE(SPAN_S, I, S, NONE, NONE) /* a part of an interval as PostgreSQL s
 GPUCOL_OPCODE(SPAN_ADD_I, I, I, I, NONE)	/* aux negative: less b */
 GPUCOL_OPCODE(AGE_I, I, I, I, NONE) /* a part of age(a, b) of timestamps */
 
+/* a, which is an error above b; where one is NULL it is not: bounds of ranges; the CPU engine */
+GPUCOL_OPCODE(ORDERED_I, I, I, I, NONE)
+
 /* arrays as PostgreSQL stores them (kernel/array_value.h); the CPU engine.  aux: width of the
  * elements of a type of fixed width */
 GPUCOL_OPCODE(ARRAY_SIZE_S, I, S, NONE, NONE)	/* aux: GPUCOL_ARRAY_SIZE_AUX */

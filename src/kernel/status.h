@@ -40,6 +40,7 @@ typedef enum GpucolStatus
 	GPUCOL_STAMP_OUT_OF_RANGE,	/* "timestamp out of range" */
 	GPUCOL_INFINITE_DATES,		/* "cannot subtract infinite dates" */
 	GPUCOL_SPAN_OUT_OF_RANGE,	/* "interval out of range" */
+	GPUCOL_BOUNDS_TURNED,		/* "range lower bound must be less than or equal to range upper bound" */
 
 	/* errors of the data or of the environment: raised as gpucol's own */
 	GPUCOL_CORRUPT,				/* bytes that no writer of ours produces */
@@ -59,6 +60,6 @@ typedef enum GpucolStatus
 
 /* true for a status that says which error a row of the user's raises */
 #define GPUCOL_STATUS_IS_OF_ROW(s) \
-	((s) >= GPUCOL_INT2_OUT_OF_RANGE && (s) <= GPUCOL_SPAN_OUT_OF_RANGE)
+	((s) >= GPUCOL_INT2_OUT_OF_RANGE && (s) <= GPUCOL_BOUNDS_TURNED)
 
 #endif							/* GPUCOL_KERNEL_STATUS_H */

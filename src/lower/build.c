@@ -216,6 +216,7 @@ may_raise(GpucolOpcode op, int aux)
 		case GPUCOL_OP_D_TO_I:
 		case GPUCOL_OP_SPAN_ADD_I:
 		case GPUCOL_OP_AGE_I:
+		case GPUCOL_OP_ORDERED_I:
 		case GPUCOL_OP_F_TO_D:
 		case GPUCOL_OP_FOLD_SUM_F:
 		case GPUCOL_OP_FOLD_AVG_F:

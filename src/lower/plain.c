@@ -21,6 +21,7 @@
 
 #include "kernel/time_shift.h"
 #include "lower/calendar.h"
+#include "lower/made_range.h"
 #include "lower/overlaps.h"
 
 typedef enum PlainKind
@@ -34,6 +35,8 @@ typedef enum PlainKind
 	BIN,
 	BUCKET,
 	OVERLAPS,
+	RANGE_CONTAINS,				/* aux: the element comes first */
+	RANGES_OVERLAP,
 	DATE_AND_TIME
 } PlainKind;
 
@@ -78,6 +81,9 @@ static const PlainFunction functions[] = {
 	{F_OVERLAPS_TIMESTAMP_TIMESTAMP_TIMESTAMP_TIMESTAMP, OVERLAPS, 0, false, false},
 	{F_OVERLAPS_TIMESTAMPTZ_TIMESTAMPTZ_TIMESTAMPTZ_TIMESTAMPTZ, OVERLAPS, 0, false, false},
 	{F_OVERLAPS_TIME_TIME_TIME_TIME, OVERLAPS, 0, false, false},
+	{F_RANGE_CONTAINS_ELEM, RANGE_CONTAINS, false, false, false},
+	{F_ELEM_CONTAINED_BY_RANGE, RANGE_CONTAINS, true, false, false},
+	{F_RANGE_OVERLAPS, RANGES_OVERLAP, 0, false, false},
 	{F_DATE_BIN_INTERVAL_TIMESTAMP_TIMESTAMP, BIN, 0, false, false},
 	{F_DATE_BIN_INTERVAL_TIMESTAMPTZ_TIMESTAMPTZ, BIN, 0, false, false},
 	{F_WIDTH_BUCKET_FLOAT8_FLOAT8_FLOAT8_INT4, BUCKET, 0, false, false},
@@ -315,6 +321,10 @@ gpucol_lower_plain(GpucolLower *l, Oid funcid, List *args, bool *matched, Gpucol
 			return gpucol_lower_bucket(l, args, out);
 		case OVERLAPS:
 			return gpucol_lower_overlaps(l, args, out);
+		case RANGE_CONTAINS:
+			return gpucol_lower_made_contains(l, args, f->aux, out);
+		case RANGES_OVERLAP:
+			return gpucol_lower_made_overlap(l, args, out);
 		case DATE_AND_TIME:
 			return lower_date_and_time(l, args, out);
 		default:

@@ -674,6 +674,7 @@ op_const(GpucolCpuFrame *f GPUCOL_CPU_UNUSED)
 #define op_SHIFT_I gpucol_cpu_op_SHIFT_I
 #define op_SPAN_S gpucol_cpu_op_SPAN_S
 #define op_SPAN_ADD_I gpucol_cpu_op_SPAN_ADD_I
+#define op_ORDERED_I gpucol_cpu_op_ORDERED_I
 #define op_AGE_I gpucol_cpu_op_AGE_I
 #define op_PACK_D gpucol_cpu_op_PACK_D
 #define op_NUMERIC_P gpucol_cpu_op_NUMERIC_P

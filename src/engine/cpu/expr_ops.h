@@ -172,6 +172,7 @@ extern GpucolStatus gpucol_cpu_op_TIME_DIFF_I(GpucolCpuFrame *f);
 extern GpucolStatus gpucol_cpu_op_SHIFT_I(GpucolCpuFrame *f);
 extern GpucolStatus gpucol_cpu_op_SPAN_S(GpucolCpuFrame *f);
 extern GpucolStatus gpucol_cpu_op_SPAN_ADD_I(GpucolCpuFrame *f);
+extern GpucolStatus gpucol_cpu_op_ORDERED_I(GpucolCpuFrame *f);
 extern GpucolStatus gpucol_cpu_op_AGE_I(GpucolCpuFrame *f);
 
 /* engine/cpu/expr_array.c */

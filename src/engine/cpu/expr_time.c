@@ -113,3 +113,19 @@ age_part(int part, int64_t x, int64_t y, int64_t *r)
 
 /* A part of age(a, b). */
 OP_TIMES(AGE_I, age_part(aux, x, y, &r))
+
+/*
+ * The lower bound of a range, which may not be above the upper one.
+ */
+GpucolStatus
+gpucol_cpu_op_ORDERED_I(GpucolCpuFrame *f)
+{
+	gpucol_cpu_op_nulls(f->dst, f->a, NULL, f->n);
+	for (uint32_t j = 0; j < f->n; j++)
+	{
+		if (f->a->v.i[j] > f->b->v.i[j] && !GPUCOL_CPU_NULL_AT(f->b, j) && gpucol_cpu_op_counts(f, j))
+			return GPUCOL_BOUNDS_TURNED;
+		f->dst->v.i[j] = f->a->v.i[j];
+	}
+	return GPUCOL_OK;
+}
