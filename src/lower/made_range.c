@@ -7,9 +7,9 @@
  *
  *		(a <= x OR a IS NULL) AND (x < b OR b IS NULL)
  *
- * A lower bound above the upper one is the error that it is where PostgreSQL makes the range.  Of integers and dates
- * only ranges with their lower bound and without their upper one are known here: others PostgreSQL makes to such by
- * adding one, which is another range, or an error.
+ * A lower bound above the upper one is the error that it is where PostgreSQL makes the range.  Ranges of integers and
+ * dates PostgreSQL brings to one form, [), by adding one.  Only this is known here, and [] of dates: the upper bound is
+ * one day forth and back, which is an error where it is PostgreSQL's.
  *
  *-------------------------------------------------------------------------
  */
@@ -93,16 +93,25 @@ lower_range(GpucolLower *l, Expr *expr, MadeRange *range)
 {
 	const FuncExpr *call = (const FuncExpr *) expr;
 	bool		continuous;
+	bool		days;
 
 	*range = (MadeRange) {.with_lower = true};
 	if (!IsA(expr, FuncExpr) || !makes_range(call->funcid, &continuous))
 		return gpucol_lower_decline(l, "a range that is not made of two values");
 	if (list_length(call->args) == 3 && !read_flags(lthird(call->args), range))
 		return gpucol_lower_decline(l, "a range whose bounds are not told by a constant");
-	if (!continuous && (!range->with_lower || range->with_upper))
-		return gpucol_lower_decline(l, "a range of integers or dates other than [)");
+	days = call->funcid == F_DATERANGE_DATE_DATE_TEXT && range->with_upper;
+	if (!continuous && (!range->with_lower || (range->with_upper && !days)))
+		return gpucol_lower_decline(l, "a range of integers or dates that is brought to another form");
 	if (!lower_integer(l, linitial(call->args), &range->lower) || !lower_integer(l, lsecond(call->args), &range->upper))
 		return false;
+	if (days)
+	{
+		uint16		one = gpucol_calendar_number(l, 1);
+		uint16		next = gpucol_lower_emit(l, GPUCOL_OP_DATE_ADD_I, range->upper, one, GPUCOL_NO_REG, 1);
+
+		range->upper = gpucol_lower_emit(l, GPUCOL_OP_DATE_ADD_I, next, one, GPUCOL_NO_REG, -1);
+	}
 	range->lower = emit(l, GPUCOL_OP_ORDERED_I, range->lower, range->upper);
 	return true;
 }

@@ -34,5 +34,11 @@ INSERT INTO ff (id, k, i, il, ih, b, bl, bh, d, dl, dh, t, tl, th) VALUES (30000
 SELECT c, f, flags, made('SELECT m.id, f.id AS f FROM mm m JOIN ff f ON R(f) @> m.X', c, f, flags) AS contains, made('SELECT m.id, f.id AS f FROM mm m JOIN ff f ON R(f) && R(m) WHERE f.id < 30000', c, f, flags) AS apart,
 	made('SELECT f.id FROM ff f WHERE R(f) @> f.X', c, f, flags) AS rows, made('SELECT m.id, f.id AS f FROM mm m JOIN ff f ON f.k = m.k AND m.id < 0 AND R(f) && R(m)', c, f, flags) AS none
 FROM kinds ORDER BY 1, 2, 3;
+-- the last day has no next one
+DELETE FROM ff WHERE id = 30000;
+INSERT INTO ff (id, k, d, dl, dh) VALUES (40000, 7, '2024-01-07', '2024-01-05', '5874897-12-31'), (40001, 7, '2024-01-07', '2024-01-05', 'infinity');
+SELECT flags, made('SELECT m.id, f.id AS f FROM mm m JOIN ff f ON R(f) @> m.X', 'd', 'daterange', flags) AS contains, made('SELECT m.id, f.id AS f FROM mm m JOIN ff f ON R(f) && R(m) WHERE f.id <> 40000', 'd', 'daterange', flags) AS apart,
+	made('SELECT f.id FROM ff f WHERE R(f) @> f.X', 'd', 'daterange', flags) AS rows, made('SELECT m.id, f.id AS f FROM mm m JOIN ff f ON f.k = m.k AND m.id < 0 AND R(f) && R(m)', 'd', 'daterange', flags) AS none
+FROM unnest(ARRAY[', ''[]''', ', ''[)''', ', ''(]''']) flags;
 SELECT twin('SELECT f.id FROM ff f WHERE tsrange(f.tl, f.th, NULL) @> f.t'), twin('SELECT f.id FROM ff f WHERE tsrange(f.tl, f.th, ''x'') @> f.t');
 DROP SCHEMA join_made_ranges CASCADE;
