@@ -168,12 +168,12 @@ BEGIN
 	RETURN n;
 END $$;
 BEGIN;
-DECLARE a CURSOR FOR SELECT f.id, f.t, count(*), sum(d.k) FROM fact f LEFT JOIN dim d ON f.k = d.k GROUP BY 1, 2;
-DECLARE b CURSOR FOR SELECT id, t, count(*), sum(k) FROM fact GROUP BY 1, 2;
-DECLARE c CURSOR FOR SELECT k, t, count(*), max(id) FROM dim GROUP BY 1, 2;
+DECLARE a CURSOR FOR SELECT f.id, f.t, count(*), sum(d.k) FROM fact f LEFT JOIN dim d ON f.k = d.k WHERE f.id % 2 = 0 GROUP BY 1, 2;
+DECLARE b CURSOR FOR SELECT id, t, count(*), sum(k) FROM fact WHERE id % 2 = 0 GROUP BY 1, 2;
+DECLARE c CURSOR FOR SELECT k, t, count(*), max(id) FROM dim WHERE id % 2 = 0 GROUP BY 1, 2;
 MOVE a; MOVE b; MOVE c;
 SELECT rest_of('a') AS a, rest_of('b') AS b, rest_of('c') AS c,
-	(SELECT count(*) FROM h_fact) AS of_fact, (SELECT count(DISTINCT (k, t)) FROM h_dim) AS of_dim;
+	(SELECT count(*) FROM h_fact WHERE id % 2 = 0) AS of_fact, (SELECT count(DISTINCT (k, t)) FROM h_dim WHERE id % 2 = 0) AS of_dim;
 COMMIT;
 SET gpucol.memory_limit = '4MB';
 -- no temporary file is left
