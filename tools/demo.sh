@@ -151,7 +151,7 @@ recursion()
 		[ "$theirs" = "$(value "$(on "" "$REACH")")" ] || die "the closures differ"
 		echo "all pairs, PostgreSQL: the same, within $limit s"
 	else
-		echo "all pairs, PostgreSQL: not ready after $limit s (on the machine of test/bench/recursion.md it takes 165 s)"
+		echo "all pairs, PostgreSQL: not ready after $limit s (on the machine of test/bench/results/2026-11-22-recursion-cpu.txt it takes 165 s)"
 	fi
 	one=$(on " WHERE src < 4" "$REACH")
 	ours=$(milliseconds "$one")

@@ -154,7 +154,7 @@ sub any_order
 	my $exact = pick(qw(id k s b v d n), 'v + k', 'd * 2');
 
 	return pick('rank()', 'dense_rank()', 'percent_rank()', 'cume_dist()', "count(*)$filter", 'count(' . pick(@columns) . ")$filter",
-		("sum($exact)$filter", "avg($exact)$filter") x 2, pick('min', 'max') . '(' . pick(qw(id k s b v d day ts iv r m t)) . ")$filter",
+		("sum($exact)$filter", "avg($exact)$filter") x 2, pick(qw(stddev var_pop variance stddev_pop)) . "($exact)$filter", pick('min', 'max') . '(' . pick(qw(id k s b v d day ts iv r m t)) . ")$filter",
 		pick('bool_and', 'bool_or', 'every') . '(' . pick('e', 'v > 2') . ")$filter", "sum(m)$filter");
 }
 
@@ -178,6 +178,30 @@ sub functions
 	return map { my ($total, $window) = @{ pick(@windows) }; $n++; ($total ? total_order() : any_order()) . " OVER ($window) AS f$n" } 1 .. between(1, 5);
 }
 
+# A condition on columns and on numbers that windows give, most of them numerics.
+sub number
+{
+	my ($depth) = @_;
+
+	return pick('x', 'y', 'x', 'y', @numbers, 1, 1.5, 0.001, 100) if $depth == 0;
+	return pick('(' . number($depth - 1) . pick(' + ', ' - ', ' * ', ' / ') . number($depth - 1) . ')', 'abs(' . number($depth - 1) . ')',
+		'nullif(' . number($depth - 1) . ', 0)', 'coalesce(' . number($depth - 1) . ', 0)', 'CASE WHEN x > y THEN x ELSE ' . number($depth - 1) . ' END');
+}
+
+sub condition
+{
+	my $compared = number(pick(0, 1, 2)) . pick(' < ', ' <= ', ' = ', ' <> ', ' > ') . number(pick(0, 1));
+
+	return pick($compared, $compared, "NOT $compared", "$compared AND id > 3", "($compared OR x IS NULL)");
+}
+
+sub numeric_window
+{
+	my ($total, $window) = window();
+
+	return pick(qw(avg sum stddev var_pop min max)) . '(' . pick(qw(d n v b), 'd * 2') . ") OVER ($window)";
+}
+
 sub source { return pick(('a@ a') x 4, "(SELECT * FROM a@ WHERE v > 2 OR e) a", '(SELECT * FROM a@ ORDER BY t, id LIMIT 100) a', '(SELECT * FROM a@ UNION ALL SELECT * FROM a@ WHERE false) a'); }
 
 sub statement
@@ -188,6 +212,7 @@ sub statement
 	my $ranked = pick('row_number()', 'rank()', 'dense_rank()') . ' OVER (' . (rand() < 0.8 ? 'PARTITION BY ' . pick(@columns) : '') . ' ORDER BY ' . key(pick(@columns)) . direction() . ', id)';
 
 	return pick(("SELECT id, $list FROM $source") x 5,
+		(map { "SELECT $_ FROM (SELECT *, " . numeric_window() . ' AS x, ' . numeric_window() . " AS y FROM $source) x WHERE " . condition() } 'id, x', 'count(*), sum(id)'),
 		"SELECT a.id, label, $list FROM a@ a JOIN dim@ USING (k)" =~ s/\bk\b(?!\))/a.k/gr,
 		"SELECT * FROM (SELECT id, t, $ranked AS r" . (rand() < 0.5 ? ", $list" : '') . " FROM $source) x WHERE r " . pick('<= 1', '< 3', '<= 5', '= 2', '<= 0', '> 2', '<= 3 AND id > 5'),
 		"SELECT count(*), " . join(', ', map { "min(f$_\::text COLLATE \"C\")" } 1 .. @functions) . " FROM (SELECT $list FROM $source) x",
