@@ -71,7 +71,7 @@
 #include "kernel/shape.h"
 
 #define GPUCOL_WIRE_MAGIC		0x44475047	/* "GPGD" */
-#define GPUCOL_WIRE_VERSION		19
+#define GPUCOL_WIRE_VERSION		20
 #define GPUCOL_WIRE_SOCKET		"gpucol_gpud.sock"	/* in the data directory */
 #define GPUCOL_WIRE_MAX_PAYLOAD (64u << 20)
 #define GPUCOL_WIRE_INLINE		(32u << 10)
