@@ -146,15 +146,14 @@ gpucol_batch_compute_possible(List *tlist, const AttrNumber *attnums, int n)
 	return places.fits;
 }
 
-/* Does an expression read what a node around the scanned one computes? */
-static bool
-reads_param(Node *node, void *context)
+bool
+gpucol_batch_reads_param(Node *node, void *context)
 {
 	if (node == NULL)
 		return false;
 	if (IsA(node, Param))
 		return ((Param *) node)->paramkind == PARAM_EXEC;
-	return expression_tree_walker(node, reads_param, context);
+	return expression_tree_walker(node, gpucol_batch_reads_param, context);
 }
 
 static void
@@ -207,7 +206,7 @@ gpucol_batch_compute_create(PlanState *node, List *tlist, const AttrNumber *attn
 	compute->node = node;
 	compute->tlist = tlist;
 	compute->desc = describe_columns(attnums, n, desc);
-	compute->varies = reads_param((Node *) tlist, NULL);
+	compute->varies = gpucol_batch_reads_param((Node *) tlist, NULL);
 	compute->ncolumns = list_length(tlist);
 	compute->columns = palloc0(Max(compute->ncolumns, 1) * sizeof(Column));
 	foreach(lc, tlist)

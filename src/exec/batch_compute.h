@@ -21,6 +21,9 @@ typedef struct GpucolBatchCompute GpucolBatchCompute;
  */
 extern bool gpucol_batch_compute_possible(List *tlist, const AttrNumber *attnums, int n);
 
+/* A walker: does an expression read what a node around computes, which may be another in the next scan? */
+extern bool gpucol_batch_reads_param(Node *node, void *context);
+
 /*
  * Prepare for one of a node, in the current memory context, which also holds the list; `desc` has the columns by their
  * attribute numbers.

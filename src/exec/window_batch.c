@@ -78,13 +78,6 @@ is_read(const Bitmapset *reads, int column)
 	return bms_is_member(column + 1 - FirstLowInvalidHeapAttributeNumber, reads);
 }
 
-/* The column of the scan tuple that a function's results are. */
-static int
-function_column(const GpucolWindowState *state, const GpucolWindowFunction *f)
-{
-	return state->ncolumns + (int) (f - state->functions);
-}
-
 /* Are the results of a function shown as mantissas?  Their scale may be another in each part. */
 static bool
 shows_sums(const GpucolWindowState *state, const BatchColumn *column)
@@ -110,18 +103,13 @@ static bool
 find_column(const GpucolWindowState *state, int number, BatchColumn *column)
 {
 	GpucolWindowChunk *chunk = state->chunk;
+	int			at = gpucol_window_chunk_find(state, number);
 
-	for (int c = 0; c < chunk->ncolumns; c++)
-	{
-		if (chunk->columns[c].column == number)
-			column->fetched = &chunk->columns[c];
-	}
-	for (int l = 0; l < chunk->nlate; l++)
-	{
-		if (function_column(state, chunk->late[l].f) == number)
-			column->late = chunk->late[l].f;
-	}
-	return column->fetched != NULL || column->late != NULL;
+	if (at >= chunk->ncolumns)
+		column->late = chunk->late[at - chunk->ncolumns].f;
+	else if (at >= 0)
+		column->fetched = &chunk->columns[at];
+	return at >= 0;
 }
 
 /* Where a column of the target list comes from. */
@@ -140,7 +128,7 @@ init_column(GpucolWindowState *state, BatchColumn *column, Expr *expr)
 		pull_varattnos((Node *) expr, INDEX_VAR, &column->reads);
 		for (int l = 0; l < chunk->nlate && !column->map.typbyval; l++)
 			column->copied |= gpucol_window_is_formed(chunk->late[l].f->kind) &&
-				is_read(column->reads, function_column(state, chunk->late[l].f));
+				is_read(column->reads, gpucol_window_function_column(state, chunk->late[l].f));
 	}
 	if (column->fetched == NULL)
 	{
@@ -209,7 +197,7 @@ find_tested(GpucolWindowState *state, List *conditions)
 	for (int c = 0; c < chunk->ncolumns; c++)
 		chunk->columns[c].tested = is_read(reads, chunk->columns[c].column);
 	for (int l = 0; l < chunk->nlate; l++)
-		chunk->late[l].tested = is_read(reads, function_column(state, chunk->late[l].f));
+		chunk->late[l].tested = is_read(reads, gpucol_window_function_column(state, chunk->late[l].f));
 }
 
 /* Does a target list have more than columns? */
@@ -371,7 +359,7 @@ want_columns(GpucolWindowState *state, const bool *wanted)
 		for (int c = 0; c < chunk->ncolumns && column->expr != NULL; c++)
 			chunk->columns[c].read |= is_read(column->reads, chunk->columns[c].column);
 		for (int l = 0; l < chunk->nlate && column->expr != NULL; l++)
-			chunk->late[l].read |= is_read(column->reads, function_column(state, chunk->late[l].f));
+			chunk->late[l].read |= is_read(column->reads, gpucol_window_function_column(state, chunk->late[l].f));
 	}
 }
 

@@ -67,6 +67,16 @@ typedef struct GpucolWindowChunk
 	struct GpucolWindowBatches *batches;	/* or NULL: nobody has asked for them yet */
 } GpucolWindowChunk;
 
+/* The column of the scan tuple, from 0 on, that a function's results are. */
+static inline int
+gpucol_window_function_column(const GpucolWindowState *state, const GpucolWindowFunction *f)
+{
+	return state->ncolumns + (int) (f - state->functions);
+}
+
+/* A column of the scan tuple among the chunk's columns, or, behind these, its late functions; -1: neither. */
+extern int	gpucol_window_chunk_find(const GpucolWindowState *state, int number);
+
 /* Have room for so many rows at a time, of the current context. */
 extern void gpucol_window_chunk_room(GpucolWindowChunk *chunk, uint32 nrows);
 

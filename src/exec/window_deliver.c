@@ -97,6 +97,24 @@ gpucol_window_deliver_init(GpucolWindowState *state)
 	gpucol_window_chunk_room(chunk, CHUNK_ROWS);
 }
 
+int
+gpucol_window_chunk_find(const GpucolWindowState *state, int number)
+{
+	const GpucolWindowChunk *chunk = state->chunk;
+
+	for (int c = 0; c < chunk->ncolumns; c++)
+	{
+		if (chunk->columns[c].column == number)
+			return c;
+	}
+	for (int l = 0; l < chunk->nlate; l++)
+	{
+		if (gpucol_window_function_column(state, chunk->late[l].f) == number)
+			return chunk->ncolumns + l;
+	}
+	return -1;
+}
+
 /* Fetch the values of the rows that are a function's results. */
 static void
 fetch_sources(const GpucolWindowState *state, GpucolWindowChunkColumn *column)
@@ -276,7 +294,7 @@ gpucol_window_chunk_late(GpucolWindowState *state, GpucolWindowFunction *f, uint
 void
 gpucol_window_chunk_put_late(GpucolWindowState *state, GpucolWindowFunction *f, uint32 i, TupleTableSlot *slot)
 {
-	int			column = state->ncolumns + (int) (f - state->functions);
+	int			column = gpucol_window_function_column(state, f);
 
 	slot->tts_values[column] = gpucol_window_chunk_late(state, f, i, &slot->tts_isnull[column]);
 }

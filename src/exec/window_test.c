@@ -108,24 +108,10 @@ late_interval(const GpucolWindowState *state, const GpucolWindowFunction *f, uin
  * ------------------------------------------------------------------------
  */
 
-/* Columns that are fetched, then late functions. */
 static int
 find_leaf(const void *arg, const Var *var)
 {
-	const GpucolWindowState *state = arg;
-	const GpucolWindowChunk *chunk = state->chunk;
-
-	for (int c = 0; c < chunk->ncolumns; c++)
-	{
-		if (chunk->columns[c].column == var->varattno - 1)
-			return c;
-	}
-	for (int l = 0; l < chunk->nlate; l++)
-	{
-		if (state->ncolumns + (int) (chunk->late[l].f - state->functions) == var->varattno - 1)
-			return chunk->ncolumns + l;
-	}
-	return -1;
+	return gpucol_window_chunk_find(arg, var->varattno - 1);
 }
 
 static GpucolInterval
@@ -150,21 +136,11 @@ has_numerics(Node *node, void *context)
 	return expression_tree_walker(node, has_numerics, context);
 }
 
-/* Is there a parameter that may be another in the next scan? */
-static bool
-has_parameters(Node *node, void *context)
-{
-	if (node == NULL)
-		return false;
-	if (IsA(node, Param))
-		return ((Param *) node)->paramkind == PARAM_EXEC;
-	return expression_tree_walker(node, has_parameters, context);
-}
-
+/* A parameter may be another in the next scan. */
 static GpucolIntervals *
 make_intervals(GpucolWindowState *state, List *conditions)
 {
-	return has_numerics((Node *) conditions, NULL) && !has_parameters((Node *) conditions, NULL) ?
+	return has_numerics((Node *) conditions, NULL) && !gpucol_batch_reads_param((Node *) conditions, NULL) ?
 		gpucol_intervals_make(conditions, &state->css.ss.ps, false, find_leaf, state, leaf_interval) : NULL;
 }
 

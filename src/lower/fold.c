@@ -357,7 +357,7 @@ gpucol_lower_fold_test(GpucolLower *l, Expr *expr, GpucolValue *out)
 		return false;
 	}
 	return gpucol_lower_set_value(out, GPUCOL_CLASS_B,
-					 EMIT1(l, GPUCOL_OP_HOST_EACH, value.reg, gpucol_lower_add_host(l, -1, expr)));
+								  EMIT1(l, GPUCOL_OP_HOST_EACH, value.reg, gpucol_lower_add_host(l, -1, expr)));
 }
 
 /* ---- conditions and arguments ---- */
@@ -670,11 +670,11 @@ lower_aggref(GpucolLower *l, GpucolFold *fold, Aggref *agg, GpucolValue *value)
 		return false;
 	if (f->op == GPUCOL_OP_FOLD_COUNT && agg->aggdistinct != NIL)
 		return gpucol_lower_set_value(value, GPUCOL_CLASS_I,
-						 EMIT2(l, fold->argument.cls == GPUCOL_CLASS_I ? GPUCOL_OP_FOLD_DISTINCT_I :
-							   fold->argument.cls == GPUCOL_CLASS_F ? GPUCOL_OP_FOLD_DISTINCT_F :
-							   GPUCOL_OP_FOLD_DISTINCT_S, fold->argument.reg, reg));
+									  EMIT2(l, fold->argument.cls == GPUCOL_CLASS_I ? GPUCOL_OP_FOLD_DISTINCT_I :
+											fold->argument.cls == GPUCOL_CLASS_F ? GPUCOL_OP_FOLD_DISTINCT_F :
+											GPUCOL_OP_FOLD_DISTINCT_S, fold->argument.reg, reg));
 	gpucol_lower_set_value(value, gpucol_opcode_class((GpucolOpcode) f->op, 0),
-			  EMIT1(l, (GpucolOpcode) f->op, reg, f->aux));
+						   EMIT1(l, (GpucolOpcode) f->op, reg, f->aux));
 	if (value->cls == GPUCOL_CLASS_D)
 		value->digits = SUM_DIGITS;
 	return !f->divided || lower_quotient(l, fold, value, EMIT1(l, GPUCOL_OP_FOLD_COUNT, there, 0));

@@ -20,6 +20,7 @@
 #include "utils/builtins.h"
 #include "utils/fmgroids.h"
 
+#include "lower/array_value.h"
 #include "lower/calendar.h"
 #include "lower/made_range.h"
 
@@ -130,16 +131,6 @@ or_null(GpucolLower *l, uint16 condition, uint16 reg)
 	return emit(l, GPUCOL_OP_OR, condition, emit(l, GPUCOL_OP_IS_NULL_I, reg, GPUCOL_NO_REG));
 }
 
-static bool
-set_condition(GpucolValue *out, uint16 reg)
-{
-	memset(out, 0, sizeof(*out));
-	out->cls = GPUCOL_CLASS_B;
-	out->reg = reg;
-	out->scale_reg = GPUCOL_NO_REG;
-	return true;
-}
-
 bool
 gpucol_lower_made_contains(GpucolLower *l, List *args, bool swap, GpucolValue *out)
 {
@@ -152,7 +143,7 @@ gpucol_lower_made_contains(GpucolLower *l, List *args, bool swap, GpucolValue *o
 	reg = emit(l, GPUCOL_OP_AND, or_null(l, less(l, range.lower, x, range.with_lower), range.lower),
 			   or_null(l, less(l, x, range.upper, range.with_upper), range.upper));
 	/* NULL where x is */
-	return set_condition(out, emit(l, GPUCOL_OP_AND, reg, emit(l, GPUCOL_OP_EQ_I, x, x)));
+	return gpucol_lower_set_value(out, GPUCOL_CLASS_B, emit(l, GPUCOL_OP_AND, reg, emit(l, GPUCOL_OP_EQ_I, x, x)));
 }
 
 /* A range begins before another one ends. */
@@ -176,5 +167,5 @@ gpucol_lower_made_overlap(GpucolLower *l, List *args, GpucolValue *out)
 	/* neither is empty: each begins before itself ends */
 	reg = emit(l, GPUCOL_OP_AND, begins_before(l, &a, &b), begins_before(l, &b, &a));
 	reg = emit(l, GPUCOL_OP_AND, reg, begins_before(l, &a, &a));
-	return set_condition(out, emit(l, GPUCOL_OP_AND, reg, begins_before(l, &b, &b)));
+	return gpucol_lower_set_value(out, GPUCOL_CLASS_B, emit(l, GPUCOL_OP_AND, reg, begins_before(l, &b, &b)));
 }

@@ -24,6 +24,7 @@
 #include "utils/lsyscache.h"
 #include "utils/typcache.h"
 
+#include "lower/array_value.h"
 #include "lower/calendar.h"
 #include "lower/overlaps.h"
 
@@ -87,11 +88,8 @@ gpucol_lower_overlaps(GpucolLower *l, List *args, GpucolValue *out)
 		return false;
 	reg = emit(l, GPUCOL_OP_AND, emit(l, GPUCOL_OP_EQ_I, a.end, a.end), emit(l, GPUCOL_OP_EQ_I, b.end, b.end));
 	reg = choose(l, emit(l, GPUCOL_OP_LT_I, a.begin, b.begin), begins_later(l, &b, &a), reg);
-	memset(out, 0, sizeof(*out));
-	out->cls = GPUCOL_CLASS_B;
-	out->reg = choose(l, emit(l, GPUCOL_OP_LT_I, b.begin, a.begin), begins_later(l, &a, &b), reg);
-	out->scale_reg = GPUCOL_NO_REG;
-	return true;
+	reg = choose(l, emit(l, GPUCOL_OP_LT_I, b.begin, a.begin), begins_later(l, &a, &b), reg);
+	return gpucol_lower_set_value(out, GPUCOL_CLASS_B, reg);
 }
 
 /* The earlier or the later of two arguments. */

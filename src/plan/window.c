@@ -24,46 +24,6 @@
 
 #include "plan/window.h"
 
-static const struct
-{
-	Oid			function;
-	GpucolWindowKind kind;
-}			known[] = {
-	{F_ROW_NUMBER, GPUCOL_WINDOW_ROW_NUMBER},
-	{F_RANK_, GPUCOL_WINDOW_RANK},
-	{F_DENSE_RANK_, GPUCOL_WINDOW_DENSE_RANK},
-	{F_PERCENT_RANK_, GPUCOL_WINDOW_PERCENT_RANK},
-	{F_CUME_DIST_, GPUCOL_WINDOW_CUME_DIST},
-	{F_NTILE, GPUCOL_WINDOW_NTILE},
-	{F_LAG_ANYELEMENT, GPUCOL_WINDOW_LAG},
-	{F_LAG_ANYELEMENT_INT4, GPUCOL_WINDOW_LAG},
-	{F_LAG_ANYCOMPATIBLE_INT4_ANYCOMPATIBLE, GPUCOL_WINDOW_LAG},
-	{F_LEAD_ANYELEMENT, GPUCOL_WINDOW_LEAD},
-	{F_LEAD_ANYELEMENT_INT4, GPUCOL_WINDOW_LEAD},
-	{F_LEAD_ANYCOMPATIBLE_INT4_ANYCOMPATIBLE, GPUCOL_WINDOW_LEAD},
-	{F_FIRST_VALUE, GPUCOL_WINDOW_FIRST},
-	{F_LAST_VALUE, GPUCOL_WINDOW_LAST},
-	{F_NTH_VALUE, GPUCOL_WINDOW_NTH},
-	{F_COUNT_, GPUCOL_WINDOW_COUNT},
-	{F_COUNT_ANY, GPUCOL_WINDOW_COUNT},
-	{F_SUM_INT2, GPUCOL_WINDOW_SUM},
-	{F_SUM_INT4, GPUCOL_WINDOW_SUM},
-	{F_SUM_MONEY, GPUCOL_WINDOW_SUM},
-	{F_SUM_INT8, GPUCOL_WINDOW_SUM_NUMERIC},
-	{F_SUM_NUMERIC, GPUCOL_WINDOW_SUM_NUMERIC},
-	{F_AVG_INT2, GPUCOL_WINDOW_AVG_NUMERIC},
-	{F_AVG_INT4, GPUCOL_WINDOW_AVG_NUMERIC},
-	{F_AVG_INT8, GPUCOL_WINDOW_AVG_NUMERIC},
-	{F_AVG_NUMERIC, GPUCOL_WINDOW_AVG_NUMERIC},
-	{F_SUM_FLOAT4, GPUCOL_WINDOW_SUM_FLOAT},
-	{F_SUM_FLOAT8, GPUCOL_WINDOW_SUM_FLOAT},
-	{F_AVG_FLOAT4, GPUCOL_WINDOW_AVG_FLOAT},
-	{F_AVG_FLOAT8, GPUCOL_WINDOW_AVG_FLOAT},
-	{F_BOOL_AND, GPUCOL_WINDOW_ALL},
-	{F_EVERY, GPUCOL_WINDOW_ALL},
-	{F_BOOL_OR, GPUCOL_WINDOW_ANY}
-};
-
 /* The variances of a type. */
 #define VARIANCES(type, kind) \
 	{F_VARIANCE_##type, kind, true, false}, \
@@ -77,38 +37,69 @@ static const struct
 {
 	Oid			function;
 	GpucolWindowKind kind;
-	bool		sample;
-	bool		root;
-}			variances[] = {
+	bool		sample;			/* a variance: of a sample, */
+	bool		root;			/* whose root is taken */
+}			known[] = {
+	{F_ROW_NUMBER, GPUCOL_WINDOW_ROW_NUMBER, false, false},
+	{F_RANK_, GPUCOL_WINDOW_RANK, false, false},
+	{F_DENSE_RANK_, GPUCOL_WINDOW_DENSE_RANK, false, false},
+	{F_PERCENT_RANK_, GPUCOL_WINDOW_PERCENT_RANK, false, false},
+	{F_CUME_DIST_, GPUCOL_WINDOW_CUME_DIST, false, false},
+	{F_NTILE, GPUCOL_WINDOW_NTILE, false, false},
+	{F_LAG_ANYELEMENT, GPUCOL_WINDOW_LAG, false, false},
+	{F_LAG_ANYELEMENT_INT4, GPUCOL_WINDOW_LAG, false, false},
+	{F_LAG_ANYCOMPATIBLE_INT4_ANYCOMPATIBLE, GPUCOL_WINDOW_LAG, false, false},
+	{F_LEAD_ANYELEMENT, GPUCOL_WINDOW_LEAD, false, false},
+	{F_LEAD_ANYELEMENT_INT4, GPUCOL_WINDOW_LEAD, false, false},
+	{F_LEAD_ANYCOMPATIBLE_INT4_ANYCOMPATIBLE, GPUCOL_WINDOW_LEAD, false, false},
+	{F_FIRST_VALUE, GPUCOL_WINDOW_FIRST, false, false},
+	{F_LAST_VALUE, GPUCOL_WINDOW_LAST, false, false},
+	{F_NTH_VALUE, GPUCOL_WINDOW_NTH, false, false},
+	{F_COUNT_, GPUCOL_WINDOW_COUNT, false, false},
+	{F_COUNT_ANY, GPUCOL_WINDOW_COUNT, false, false},
+	{F_SUM_INT2, GPUCOL_WINDOW_SUM, false, false},
+	{F_SUM_INT4, GPUCOL_WINDOW_SUM, false, false},
+	{F_SUM_MONEY, GPUCOL_WINDOW_SUM, false, false},
+	{F_SUM_INT8, GPUCOL_WINDOW_SUM_NUMERIC, false, false},
+	{F_SUM_NUMERIC, GPUCOL_WINDOW_SUM_NUMERIC, false, false},
+	{F_AVG_INT2, GPUCOL_WINDOW_AVG_NUMERIC, false, false},
+	{F_AVG_INT4, GPUCOL_WINDOW_AVG_NUMERIC, false, false},
+	{F_AVG_INT8, GPUCOL_WINDOW_AVG_NUMERIC, false, false},
+	{F_AVG_NUMERIC, GPUCOL_WINDOW_AVG_NUMERIC, false, false},
+	{F_SUM_FLOAT4, GPUCOL_WINDOW_SUM_FLOAT, false, false},
+	{F_SUM_FLOAT8, GPUCOL_WINDOW_SUM_FLOAT, false, false},
+	{F_AVG_FLOAT4, GPUCOL_WINDOW_AVG_FLOAT, false, false},
+	{F_AVG_FLOAT8, GPUCOL_WINDOW_AVG_FLOAT, false, false},
 	VARIANCES(INT2, GPUCOL_WINDOW_VAR_NUMERIC),
 	VARIANCES(INT4, GPUCOL_WINDOW_VAR_NUMERIC),
 	VARIANCES(INT8, GPUCOL_WINDOW_VAR_NUMERIC),
 	VARIANCES(NUMERIC, GPUCOL_WINDOW_VAR_NUMERIC),
 	VARIANCES(FLOAT4, GPUCOL_WINDOW_VAR_FLOAT),
-	VARIANCES(FLOAT8, GPUCOL_WINDOW_VAR_FLOAT)
+	VARIANCES(FLOAT8, GPUCOL_WINDOW_VAR_FLOAT),
+	{F_BOOL_AND, GPUCOL_WINDOW_ALL, false, false},
+	{F_EVERY, GPUCOL_WINDOW_ALL, false, false},
+	{F_BOOL_OR, GPUCOL_WINDOW_ANY, false, false}
 };
 
+/* The place of a function among those that are known, or -1. */
 static int
-find_variance(Oid function)
+find_known(Oid function)
 {
-	for (int i = 0; i < (int) lengthof(variances); i++)
+	for (int i = 0; i < (int) lengthof(known); i++)
 	{
-		if (variances[i].function == function)
+		if (known[i].function == function)
 			return i;
 	}
 	return -1;
 }
 
-bool
+void
 gpucol_window_variance(Oid function, bool *sample, bool *root)
 {
-	int			i = find_variance(function);
+	int			i = find_known(function);
 
-	if (i < 0)
-		return false;
-	*sample = variances[i].sample;
-	*root = variances[i].root;
-	return true;
+	*sample = i >= 0 && known[i].sample;
+	*root = i >= 0 && known[i].root;
 }
 
 /*
@@ -169,13 +160,10 @@ can_feed(const WindowFunc *func)
 static GpucolWindowKind
 find_kind(const WindowFunc *func)
 {
-	for (int i = 0; i < (int) lengthof(known); i++)
-	{
-		if (known[i].function == func->winfnoid)
-			return known[i].kind;
-	}
-	if (find_variance(func->winfnoid) >= 0)
-		return variances[find_variance(func->winfnoid)].kind;
+	int			i = find_known(func->winfnoid);
+
+	if (i >= 0)
+		return known[i].kind;
 	/* bool_and and bool_or have an order and are no min and max, but they are known */
 	if (OidIsValid(gpucol_window_extreme_order(func)))
 		return GPUCOL_WINDOW_EXTREME;

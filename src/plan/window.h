@@ -56,10 +56,8 @@ gpucol_window_is_formed(GpucolWindowKind kind)
 	return kind >= GPUCOL_WINDOW_SUM_NUMERIC && kind <= GPUCOL_WINDOW_VAR_NUMERIC;
 }
 
-/*
- * What a variance is of: is it one of a sample, and is its root taken?  False of what is none.
- */
-extern bool gpucol_window_variance(Oid function, bool *sample, bool *root);
+/* Is a function a variance of a sample, and is the root of one taken? */
+extern void gpucol_window_variance(Oid function, bool *sample, bool *root);
 
 /* Has a FED one an inverse transition function, for frames that leave rows behind? */
 extern bool gpucol_window_has_inverse(const WindowFunc *func);
