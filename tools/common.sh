@@ -116,8 +116,9 @@ need_packages()
 copy_tests()
 {
 	rm -rf "$1"
-	mkdir -p "$1"
+	mkdir -p "$1/src/service"
 	cp -r "$ROOT/test" "$ROOT/expected" "$ROOT/demo" "$ROOT/docs" "$ROOT/README.md" "$1/"
+	cp "$ROOT/src/service/protocol.h" "$1/src/service/"
 	[ "$(id -u)" != 0 ] || chown -R "$PLAIN_USER" "$1"
 }
 

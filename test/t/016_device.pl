@@ -16,7 +16,10 @@ use Test::More;
 use Time::HiRes qw(sleep);
 
 my $node = new_server('device');
-my ($MAGIC, $VERSION, $WELCOME, $ROWS, $EVICTED) = (0x44475047, 19, 64, 70, 71);
+my $protocol = slurp_file("$FindBin::Bin/../../src/service/protocol.h");
+my ($MAGIC) = map { hex } $protocol =~ /GPUCOL_WIRE_MAGIC\s+(0x\w+)/ or die 'no magic number';
+my ($VERSION) = $protocol =~ /GPUCOL_WIRE_VERSION\s+(\d+)/ or die 'no version';
+my ($WELCOME, $ROWS, $EVICTED) = (64, 70, 71);
 
 $node->safe_psql('postgres', <<SQL);
 CREATE TABLE t USING gpucol AS SELECT i AS a, i % 7 AS b FROM generate_series(1, 50000) i;
