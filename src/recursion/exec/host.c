@@ -20,6 +20,9 @@
 
 #include "recursion/exec/state.h"
 
+/* Results that take more are not kept beside one another. */
+#define PIECE_BYTES		((Size) 256 << 10)
+
 struct GpucolRecursiveHost
 {
 	int			noperands;
@@ -172,6 +175,50 @@ store_operands(GpucolRecursiveHost *host, const GpucolSymbols *symbols, uint32 r
 	ExecStoreVirtualTuple(slot);
 }
 
+/* Do rows from here on match? */
+static void
+test_matches(GpucolRecursiveHost *host, GpucolSymbols *symbols, uint32 n, const int64 *const *values,
+			 const uint8 *const *nulls, int64 *result, uint8 *result_nulls)
+{
+	for (uint32 row = 0; row < n; row++)
+	{
+		store_operands(host, symbols, row, values, nulls);
+		result_nulls[row] = false;
+		result[row] = gpucol_recursive_match_test(host->match, values, nulls, row, symbols, host->expr,
+												  host->econtext, host->slot);
+	}
+}
+
+/*
+ * Compute rows from `first` on, up to `n`, or as many as are worth to be told apart together: memory that
+ * their results take is released then.  Where there is a subquery, its next result takes the
+ * place of the one before.  Returns the row to go on with.
+ */
+static uint32
+compute_piece(GpucolRecursiveHost *host, GpucolSymbols *symbols, uint32 first, uint32 n, const int64 *const *values,
+			  const uint8 *const *nulls, int64 *result, uint8 *result_nulls)
+{
+	Datum		datums[GPUCOL_SYMBOLS_PIECE];
+	uint32		most = host->subplans != NIL ? 1 : GPUCOL_SYMBOLS_PIECE;
+	Size		size = 0;
+	uint32		got = 0;
+
+	while (got < most && first + got < n && size < PIECE_BYTES)
+	{
+		bool		isnull;
+
+		store_operands(host, symbols, first + got, values, nulls);
+		datums[got] = ExecEvalExpr(host->expr, host->econtext, &isnull);
+		result_nulls[first + got] = isnull;
+		if (!isnull && host->result.typlen == -1)
+			size += VARSIZE_ANY(DatumGetPointer(datums[got]));
+		got++;
+	}
+	gpucol_rec_column_to_values(&host->result, got, datums, &result_nulls[first], symbols, &result[first]);
+	ResetExprContext(host->econtext);
+	return first + got;
+}
+
 void
 gpucol_recursive_host_compute(GpucolRecursiveHost *host, GpucolSymbols *symbols,
 							  uint32 n, const int64 *const *values,
@@ -180,32 +227,16 @@ gpucol_recursive_host_compute(GpucolRecursiveHost *host, GpucolSymbols *symbols,
 {
 	ExprContext *econtext = host->econtext;
 	MemoryContext old = MemoryContextSwitchTo(econtext->ecxt_per_query_memory);
-	uint32		row;
+	uint32		row = 0;
 
 	CHECK_FOR_INTERRUPTS();
 	renew_subplans(host);
 	MemoryContextSwitchTo(econtext->ecxt_per_tuple_memory);
 	econtext->ecxt_scantuple = host->slot;
-	for (row = 0; row < n; row++)
-	{
-		bool		isnull;
-		Datum		datum;
-
-		store_operands(host, symbols, row, values, nulls);
-		if (host->match != NULL)
-		{
-			result_nulls[row] = false;
-			result[row] = gpucol_recursive_match_test(host->match, values, nulls, row,
-													  symbols, host->expr, econtext,
-													  host->slot);
-			continue;
-		}
-		datum = ExecEvalExpr(host->expr, econtext, &isnull);
-		result_nulls[row] = isnull;
-		result[row] = isnull ? 0 :
-			gpucol_rec_column_to_value(&host->result, datum, symbols);
-		ResetExprContext(econtext);
-	}
+	if (host->match != NULL)
+		test_matches(host, symbols, n, values, nulls, result, result_nulls);
+	while (host->match == NULL && row < n)
+		row = compute_piece(host, symbols, row, n, values, nulls, result, result_nulls);
 	MemoryContextSwitchTo(old);
 }
 

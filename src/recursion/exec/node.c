@@ -29,8 +29,6 @@
 #include "guc.h"
 #include "lower/lower.h"
 
-#define LOAD_ROWS	1024
-
 static const char lost_reason[] =
 "equal values look different, and which of them shows depends on PostgreSQL's plan";
 static const char tried_reason[] = "PostgreSQL's plan was tried first and has ended";
@@ -277,11 +275,20 @@ evaluate_constants(RecursiveState *state)
 	return true;
 }
 
-/* Give rows to a relation, and to those who look for matches in it. */
-static void
-load_rows(RecursiveState *state, uint32 relation, uint32 n,
-		  const int64 *const *values, const uint8 *const *nulls)
+/* A relation that rows are loaded into. */
+typedef struct LoadTarget
 {
+	RecursiveState *state;
+	uint32		relation;
+} LoadTarget;
+
+/* Give rows to a relation, and to those who look for matches in it (a GpucolRecursiveTake). */
+static void
+load_rows(void *context, uint32 n, const int64 *const *values, const uint8 *const *nulls)
+{
+	RecursiveState *state = ((LoadTarget *) context)->state;
+	uint32		relation = ((LoadTarget *) context)->relation;
+
 	gpucol_recursion_load(state->recursion, relation, n, values, nulls);
 	for (int i = 0; i < state->nhosts; i++)
 	{
@@ -298,48 +305,10 @@ static void
 load_child(RecursiveState *state, PlanState *child, uint32 relation,
 		   const GpucolRecColumn *columns, int ncolumns, ExprState *filter)
 {
-	int64	   *values = palloc(sizeof(int64) * LOAD_ROWS * (ncolumns + 1));
-	uint8	   *nulls = palloc(LOAD_ROWS * (ncolumns + 1));
-	int64	   *value_columns[GPUCOL_REC_MAX_ARITY];
-	uint8	   *null_columns[GPUCOL_REC_MAX_ARITY];
-	ExprContext *econtext = state->css.ss.ps.ps_ExprContext;
-	uint32		n = 0;
-	int			c;
+	LoadTarget	target = {state, relation};
 
-	for (c = 0; c < ncolumns; c++)
-	{
-		value_columns[c] = values + c * LOAD_ROWS;
-		null_columns[c] = nulls + c * LOAD_ROWS;
-	}
-	for (;;)
-	{
-		TupleTableSlot *slot;
-		MemoryContext old;
-
-		/* What the child allocates now and then must outlive the run. */
-		old = MemoryContextSwitchTo(state->css.ss.ps.state->es_query_cxt);
-		slot = ExecProcNode(child);
-		MemoryContextSwitchTo(old);
-		if (TupIsNull(slot) || n == LOAD_ROWS)
-		{
-			load_rows(state, relation, n, (const int64 *const *) value_columns,
-					  (const uint8 *const *) null_columns);
-			n = 0;
-			if (TupIsNull(slot))
-				break;
-		}
-		slot_getsomeattrs(slot, ncolumns);
-		ResetExprContext(econtext);
-		econtext->ecxt_scantuple = slot;
-		if (filter != NULL && !ExecQual(filter, econtext))
-			continue;
-		old = MemoryContextSwitchTo(econtext->ecxt_per_tuple_memory);
-		gpucol_recursive_take_row(slot, columns, ncolumns, state->symbols, n++,
-								  value_columns, null_columns);
-		MemoryContextSwitchTo(old);
-	}
-	pfree(values);
-	pfree(nulls);
+	gpucol_recursive_load(child, columns, ncolumns, state->symbols, filter, state->css.ss.ps.ps_ExprContext,
+						  load_rows, &target);
 }
 
 /* GpucolRecHost: expressions that only PostgreSQL computes. */

@@ -120,6 +120,17 @@ extern void gpucol_recursive_take_row(TupleTableSlot *slot,
 									  int64 *const *values, uint8 *const *nulls);
 
 /*
+ * recursion/exec/load.c: all rows of a plan that pass the filter (NULL: all), tested in econtext, as
+ * columns of 64-bit values, a piece at a time: *take is called for each, the last time for
+ * what is left, which may be no row.  The plan has given no rows yet.
+ */
+typedef void (*GpucolRecursiveTake) (void *context, uint32 n, const int64 *const *values, const uint8 *const *nulls);
+
+extern void gpucol_recursive_load(PlanState *plan, const GpucolRecColumn *columns, int ncolumns,
+								  GpucolSymbols *symbols, ExprState *filter, ExprContext *econtext,
+								  GpucolRecursiveTake take, void *context);
+
+/*
  * recursion/exec/fallback.c: batches of rows of PostgreSQL's RecursiveUnion that pass
  * the filter (NULL: all) but for the first `skip`, in the current memory context; `columns`
  * say how values travel, but each keeps its own form.  Codes of a batch are of its symbols.

@@ -1,17 +1,31 @@
 /*-------------------------------------------------------------------------
  *
  * symbols.c
- *	  Codes for byte strings: an array by code, and PostgreSQL's simplehash
- *	  from string to code.
+ *	  Codes for byte strings: an array by code, and the hash table of all folders (base/) from
+ *	  string to code.  Of several strings the slots are asked for before any is looked at, so
+ *	  that they come from memory together.
+ *
+ * The strings lie one after the other in blocks, each followed by a zero byte.
  *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
 
-#include "common/hashfn.h"
 #include "utils/memutils.h"
 
+#include "base/hash_table.h"
+#include "kernel/hash.h"
 #include "recursion/front/symbols.h"
+
+/* Bytes of the first block, and of the greatest one; a longer string has a block of its own. */
+#define FIRST_BLOCK		((Size) 8 << 10)
+#define MOST_BLOCK		((Size) 512 << 10)
+
+/* Codes that the table's slots can hold. */
+#define MAX_SYMBOLS		INT64CONST(0x7fffffff)
+
+/* Strings that are counted before they are copied. */
+#define LONG_STRING		65536
 
 typedef struct Symbol
 {
@@ -19,37 +33,17 @@ typedef struct Symbol
 	uint32		len;
 } Symbol;
 
-typedef struct SymbolEntry
-{
-	Symbol		key;
-	int64		code;
-	uint32		hash;
-	char		status;
-} SymbolEntry;
-
-#define SH_PREFIX		symboltable
-#define SH_ELEMENT_TYPE	SymbolEntry
-#define SH_KEY_TYPE		Symbol
-#define SH_KEY			key
-#define SH_HASH_KEY(table, k) \
-	hash_bytes((const unsigned char *) (k).data, (int) (k).len)
-#define SH_EQUAL(table, a, b) \
-	((a).len == (b).len && memcmp((a).data, (b).data, (a).len) == 0)
-#define SH_STORE_HASH
-#define SH_GET_HASH(table, entry) ((entry)->hash)
-#define SH_SCOPE		static inline
-#define SH_DECLARE
-#define SH_DEFINE
-#include "lib/simplehash.h"
-
 struct GpucolSymbols
 {
 	MemoryContext context;
 	GpucolRecursionMemory *memory;	/* in which the context is counted, or NULL */
-	symboltable_hash *table;
+	GpucolHashTable table;
 	Symbol	   *symbols;		/* by code */
 	int64		allocated;
 	int64		n;
+	Size		block;			/* bytes of the last block; */
+	char	   *free;			/* where it is free, */
+	Size		left;			/* and how much of it */
 };
 
 GpucolSymbols *
@@ -62,59 +56,118 @@ gpucol_symbols_create(MemoryContext context, GpucolRecursionMemory *memory)
 	symbols = MemoryContextAllocZero(context, sizeof(GpucolSymbols));
 	symbols->context = context;
 	symbols->memory = memory;
-	symbols->table = symboltable_create(context, 256, NULL);
 	return symbols;
 }
 
-/* Strings that are counted before they are copied. */
-#define LONG_STRING		65536
-
-/* Have memory for a string, should it be new: table and array grow by doubling. */
+/* Count what is about to be allocated. */
 static void
-reserve(GpucolSymbols *symbols, Symbol key)
+count(const GpucolSymbols *symbols, Size more)
 {
-	Size		more = key.len < LONG_STRING ? 0 : key.len;
-
-	if (symbols->table->members >= symbols->table->grow_threshold)
-		more += 2 * symbols->table->size * sizeof(SymbolEntry);
-	if (symbols->n == symbols->allocated)
-		more += symbols->allocated * sizeof(Symbol);
-	if (more > 0 && symboltable_lookup(symbols->table, key) == NULL)
+	if (symbols->memory != NULL)
 		gpucol_recursion_count(symbols->memory, more);
+}
+
+/* Have slots for n more strings. */
+static void
+grow_table(GpucolSymbols *symbols, uint32 n)
+{
+	uint64		nslots = gpucol_hash_slots(symbols->table.nslots, symbols->n + n);
+	uint64	   *slots;
+
+	if (nslots == symbols->table.nslots)
+		return;
+	count(symbols, nslots * sizeof(uint64));
+	slots = MemoryContextAllocExtended(symbols->context, nslots * sizeof(uint64), MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
+	slots = (uint64 *) gpucol_hash_move(&symbols->table, (uint64_t *) slots, nslots);
+	if (slots != NULL)
+		pfree(slots);
+}
+
+/* Have a place for another string. */
+static void
+grow_array(GpucolSymbols *symbols)
+{
+	int64		allocated = Max(256, symbols->allocated * 2);
+
+	if (symbols->n < symbols->allocated)
+		return;
+	if (symbols->n >= MAX_SYMBOLS)
+		ereport(ERROR,
+				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+				 errmsg("a recursion has more than %lld different values by reference", (long long) MAX_SYMBOLS)));
+	count(symbols, symbols->allocated * sizeof(Symbol));
+	if (symbols->symbols == NULL)
+		symbols->symbols = MemoryContextAllocHuge(symbols->context, allocated * sizeof(Symbol));
+	else
+		symbols->symbols = repalloc_huge(symbols->symbols, allocated * sizeof(Symbol));
+	symbols->allocated = allocated;
+}
+
+/* Room for so many bytes. */
+static char *
+get_room(GpucolSymbols *symbols, Size size)
+{
+	char	   *room;
+
+	if (size > MOST_BLOCK / 2)
+		return MemoryContextAllocHuge(symbols->context, size);
+	if (size > symbols->left)
+	{
+		symbols->block = Min(Max(FIRST_BLOCK, Max(symbols->block * 2, size)), MOST_BLOCK);
+		symbols->free = MemoryContextAlloc(symbols->context, symbols->block);
+		symbols->left = symbols->block;
+	}
+	room = symbols->free;
+	symbols->free += size;
+	symbols->left -= size;
+	return room;
+}
+
+/* The code of a string with this hash; the table has a slot for it. */
+static int64
+find(GpucolSymbols *symbols, uint64 hash, const char *data, uint32 len)
+{
+	uint64_t	at = gpucol_hash_home(&symbols->table, hash);
+	uint32		code;
+	char	   *copy;
+
+	while (gpucol_hash_next(&symbols->table, hash, &at, &code))
+	{
+		if (symbols->symbols[code].len == len && memcmp(symbols->symbols[code].data, data, len) == 0)
+			return code;
+	}
+	grow_array(symbols);
+	if (len >= LONG_STRING)
+		count(symbols, len);
+	copy = get_room(symbols, (Size) len + 1);
+	memcpy(copy, data, len);
+	copy[len] = '\0';
+	symbols->symbols[symbols->n] = (Symbol) {copy, len};
+	gpucol_hash_put(&symbols->table, at, hash, (uint32) symbols->n);
+	return symbols->n++;
 }
 
 int64
 gpucol_symbols_code(GpucolSymbols *symbols, const char *data, uint32 len)
 {
-	Symbol		key = {data, len};
-	SymbolEntry *entry;
-	bool		found;
-	char	   *copy;
+	grow_table(symbols, 1);
+	return find(symbols, gpucol_hash_bytes(data, len), data, len);
+}
 
-	if (symbols->memory != NULL)
-		reserve(symbols, key);
-	entry = symboltable_insert(symbols->table, key, &found);
-	if (found)
-		return entry->code;
-	copy = MemoryContextAlloc(symbols->context, (Size) len + 1);
-	memcpy(copy, data, len);
-	copy[len] = '\0';
-	entry->key.data = copy;
-	if (symbols->n == symbols->allocated)
+void
+gpucol_symbols_codes(GpucolSymbols *symbols, uint32 n, const GpucolBytes *strings, int64 *codes)
+{
+	uint64		hashes[GPUCOL_SYMBOLS_PIECE];
+
+	Assert(n <= GPUCOL_SYMBOLS_PIECE);
+	grow_table(symbols, n);
+	for (uint32 i = 0; i < n; i++)
 	{
-		symbols->allocated = Max(256, symbols->allocated * 2);
-		if (symbols->symbols == NULL)
-			symbols->symbols = MemoryContextAllocHuge(symbols->context,
-													  symbols->allocated *
-													  sizeof(Symbol));
-		else
-			symbols->symbols = repalloc_huge(symbols->symbols,
-											 symbols->allocated *
-											 sizeof(Symbol));
+		hashes[i] = gpucol_hash_bytes(strings[i].data, strings[i].len);
+		__builtin_prefetch(&symbols->table.slots[gpucol_hash_home(&symbols->table, hashes[i])], 1);
 	}
-	symbols->symbols[symbols->n] = entry->key;
-	entry->code = symbols->n++;
-	return entry->code;
+	for (uint32 i = 0; i < n; i++)
+		codes[i] = find(symbols, hashes[i], strings[i].data, strings[i].len);
 }
 
 const char *

@@ -10,6 +10,7 @@
 
 #include "postgres.h"
 
+#include "kernel/batch.h"
 #include "recursion/front/run.h"
 
 typedef struct GpucolSymbols GpucolSymbols;
@@ -27,6 +28,11 @@ extern GpucolSymbols *gpucol_symbols_create(MemoryContext context,
  */
 extern int64 gpucol_symbols_code(GpucolSymbols *symbols, const char *data,
 								 uint32 len);
+
+/* The codes of n strings, at most so many. */
+#define GPUCOL_SYMBOLS_PIECE	64
+
+extern void gpucol_symbols_codes(GpucolSymbols *symbols, uint32 n, const GpucolBytes *strings, int64 *codes);
 
 /* The string of a code, with a terminating zero byte that is not counted. */
 extern const char *gpucol_symbols_get(const GpucolSymbols *symbols, int64 code,

@@ -114,44 +114,93 @@ gpucol_rec_type_ordered(Oid type)
 	}
 }
 
-/* The value as it is. */
+/* A value that is no reference. */
 static int64
-raw_value(const GpucolRecColumn *column, Datum datum, GpucolSymbols *symbols)
+word_of(const GpucolRecColumn *column, Datum datum)
 {
-	struct varlena *varlena;
-	const char *bytes;
+	switch (column->typlen)
+	{
+		case 1:
+			return (int64) DatumGetUInt8(datum);
+		case 2:
+			return (int64) DatumGetInt16(datum);
+		case 4:
+			return column->is_unsigned ? (int64) DatumGetUInt32(datum) :
+				(int64) DatumGetInt32(datum);
+		default:
+			return DatumGetInt64(datum);
+	}
+}
 
-	if (column->typbyval)
-		switch (column->typlen)
-		{
-			case 1:
-				return (int64) DatumGetUInt8(datum);
-			case 2:
-				return (int64) DatumGetInt16(datum);
-			case 4:
-				return column->is_unsigned ? (int64) DatumGetUInt32(datum) :
-					(int64) DatumGetInt32(datum);
-			default:
-				return DatumGetInt64(datum);
-		}
-	bytes = DatumGetPointer(datum);
+/* The bytes of one that is. */
+static GpucolBytes
+bytes_of(const GpucolRecColumn *column, Datum datum)
+{
+	const char *bytes = DatumGetPointer(datum);
+	struct varlena *varlena;
+
 	if (column->typlen > 0)
-		return gpucol_symbols_code(symbols, bytes, column->typlen);
+		return (GpucolBytes) {bytes, column->typlen};
 	if (column->typlen == -2)
-		return gpucol_symbols_code(symbols, bytes, strlen(bytes));
+		return (GpucolBytes) {bytes, strlen(bytes)};
 	varlena = pg_detoast_datum_packed((struct varlena *) DatumGetPointer(datum));
-	return gpucol_symbols_code(symbols, VARDATA_ANY(varlena),
-							   VARSIZE_ANY_EXHDR(varlena));
+	return (GpucolBytes) {VARDATA_ANY(varlena), VARSIZE_ANY_EXHDR(varlena)};
 }
 
 int64
 gpucol_rec_column_to_value(const GpucolRecColumn *column, Datum datum,
 						   GpucolSymbols *symbols)
 {
-	int64		value = raw_value(column, datum, symbols);
+	GpucolBytes bytes;
+	int64		value;
 
+	if (column->typbyval)
+		value = word_of(column, datum);
+	else
+	{
+		bytes = bytes_of(column, datum);
+		value = gpucol_symbols_code(symbols, bytes.data, (uint32) bytes.len);
+	}
 	return column->equality == NULL ? value :
 		gpucol_equality_first(column->equality, column, symbols, value);
+}
+
+/* Up to GPUCOL_SYMBOLS_PIECE values by reference. */
+static void
+piece_to_values(const GpucolRecColumn *column, uint32 n, const Datum *datums, const uint8 *nulls,
+				GpucolSymbols *symbols, int64 *values)
+{
+	GpucolBytes strings[GPUCOL_SYMBOLS_PIECE];
+	int64		codes[GPUCOL_SYMBOLS_PIECE];
+	uint32		nstrings = 0;
+
+	for (uint32 i = 0; i < n; i++)
+	{
+		if (!nulls[i])
+			strings[nstrings++] = bytes_of(column, datums[i]);
+	}
+	gpucol_symbols_codes(symbols, nstrings, strings, codes);
+	nstrings = 0;
+	for (uint32 i = 0; i < n; i++)
+		values[i] = nulls[i] ? 0 : codes[nstrings++];
+	for (uint32 i = 0; i < n && column->equality != NULL; i++)
+	{
+		if (!nulls[i])
+			values[i] = gpucol_equality_first(column->equality, column, symbols, values[i]);
+	}
+}
+
+void
+gpucol_rec_column_to_values(const GpucolRecColumn *column, uint32 n, const Datum *datums, const uint8 *nulls,
+							GpucolSymbols *symbols, int64 *values)
+{
+	for (uint32 i = 0; i < n; i += GPUCOL_SYMBOLS_PIECE)
+	{
+		if (!column->typbyval)
+			piece_to_values(column, Min(n - i, GPUCOL_SYMBOLS_PIECE), &datums[i], &nulls[i], symbols, &values[i]);
+	}
+	for (uint32 i = 0; i < n && column->typbyval; i++)
+		values[i] = nulls[i] ? 0 : gpucol_rec_column_to_value(column, datums[i], symbols);
 }
 
 Datum

@@ -53,6 +53,10 @@ extern bool gpucol_rec_type_ordered(Oid type);
 extern int64 gpucol_rec_column_to_value(const GpucolRecColumn *column,
 										Datum datum, GpucolSymbols *symbols);
 
+/* The same of n values, 0 for those that are NULL. */
+extern void gpucol_rec_column_to_values(const GpucolRecColumn *column, uint32 n, const Datum *datums,
+										const uint8 *nulls, GpucolSymbols *symbols, int64 *values);
+
 /* The inverse; a value by reference is palloc'd. */
 extern Datum gpucol_rec_column_to_datum(const GpucolRecColumn *column,
 										int64 value,

@@ -39,11 +39,15 @@ static create_upper_paths_hook_type previous_create_upper_paths = NULL;
 /* A round in C costs about this part of one in the executor. */
 #define COST_FACTOR	0.1
 
-/* Half of the time in which an engine reads a row of an input. */
-#define TRIAL_MICROSECONDS_PER_ROW	0.25
+/* About half of the time in which an engine reads a value of an input, and one by reference. */
+#define TRIAL_MICROSECONDS_PER_VALUE	0.015
+#define TRIAL_MICROSECONDS_PER_REFERENCE	0.05
 
 /* Inputs of fewer rows are read as soon as any plan has begun. */
 #define TRIAL_LEAST_ROWS	1000
+
+/* What an engine needs in any case. */
+#define TRIAL_LEAST_MICROSECONDS	250
 
 /* The leaf query whose columns name those of the result. */
 static Index
@@ -109,13 +113,32 @@ make_inputs_path(PlannerInfo *subroot, const SubqueryScanPath *term,
 	return &scan->path;
 }
 
+/* Microseconds that an engine needs to read half of the inputs' rows. */
+static double
+half_load(const GpucolLoweredRecursion *lowered)
+{
+	double		microseconds = 0;
+	ListCell   *lc;
+	ListCell   *lc2;
+
+	foreach(lc, lowered->inputs)
+	{
+		const RelOptInfo *rel = lfirst(lc);
+
+		foreach(lc2, rel->reltarget->exprs)
+			microseconds += rel->cheapest_total_path->rows *
+				(get_typbyval(exprType(lfirst(lc2))) ? TRIAL_MICROSECONDS_PER_VALUE : TRIAL_MICROSECONDS_PER_REFERENCE);
+	}
+	return microseconds;
+}
+
 /*
  * Microseconds for which PostgreSQL's plan is tried first: about half of what an engine
  * needs to read the inputs, if the plan needs less than that for the non-recursive term
  * and a round.  How many rounds there will be, nobody can tell.
  */
 static int
-trial_time(const RecursiveUnionPath *path, const Path *inputs)
+trial_time(const RecursiveUnionPath *path, const Path *inputs, const GpucolLoweredRecursion *lowered)
 {
 	Cost		round = path->leftpath->total_cost + path->rightpath->total_cost;
 	Cost		load = inputs->total_cost + inputs->rows * cpu_tuple_cost;
@@ -123,7 +146,7 @@ trial_time(const RecursiveUnionPath *path, const Path *inputs)
 	if (gpucol_pushdown == GPUCOL_PUSHDOWN_REQUIRE || gpucol_recursive_strategy != GPUCOL_REC_AUTO ||
 		inputs->rows < TRIAL_LEAST_ROWS || round > load)
 		return GPUCOL_RECURSIVE_NO_TRIAL;
-	return (int) Min(TRIAL_MICROSECONDS_PER_ROW * inputs->rows + 1, INT_MAX / 2);
+	return (int) Min(half_load(lowered) + TRIAL_LEAST_MICROSECONDS, INT_MAX / 2);
 }
 
 static Path *
@@ -233,7 +256,7 @@ replace_recursion(PlannerInfo *root, RelOptInfo *rel,
 	foreach(lc, setop->groupClauses)
 		note_function(get_opcode(lfirst_node(SortGroupClause, lc)->eqop), &lowered.functions);
 	inputs = make_inputs_path(subroot, (SubqueryScanPath *) path->rightpath, &lowered);
-	trial = trial_time(path, inputs);
+	trial = trial_time(path, inputs, &lowered);
 	if (lowered.equalities != NIL || trial != GPUCOL_RECURSIVE_NO_TRIAL)
 	{
 		double		evaluations = path->rightpath->rows;
