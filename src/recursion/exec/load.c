@@ -107,6 +107,21 @@ take_datums(Load *load, int c, const GpucolOutput *output, const GpucolResultCol
 	gpucol_rec_column_to_values(&load->columns[c], n, datums, load->nulls[c], load->symbols, load->values[c]);
 }
 
+/* Are the bytes that an engine has those of the values? */
+static bool
+is_bytes(const GpucolRecColumn *column, const GpucolOutput *output, const GpucolResultColumn *from, const uint8 *nulls,
+		 uint32 n)
+{
+	if (output->cls != GPUCOL_CLASS_S || column->typbyval)
+		return false;
+	for (uint32 i = 0; i < n && column->typlen != -1; i++)
+	{
+		if (!nulls[i] && (int64) from->s[i].len != column->typlen)
+			return false;
+	}
+	return true;
+}
+
 /* Do integers travel as an engine has them? */
 static bool
 is_plain(const GpucolRecColumn *column, const GpucolOutput *output)
@@ -134,6 +149,8 @@ take_column(Load *load, int c, const GpucolBatch *batch, uint32 first, uint32 n)
 		for (uint32 i = 0; i < n; i++)
 			load->values[c][i] = nulls[i] ? 0 : (int64) from.i[i];
 	}
+	else if (is_bytes(&load->columns[c], output, &from, nulls, n))
+		gpucol_rec_strings_to_values(&load->columns[c], n, from.s, nulls, load->symbols, load->values[c]);
 	else
 		take_datums(load, c, output, &from, n);
 }

@@ -14,6 +14,7 @@
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
 #include "nodes/value.h"
+#include "utils/datum.h"
 #include "utils/memutils.h"
 #include "utils/ruleutils.h"
 
@@ -575,9 +576,11 @@ Datum
 gpucol_recursive_datum(const PlanState *planstate, int column, int64 value)
 {
 	const RecursiveState *state = (const RecursiveState *) planstate;
+	const GpucolRecColumn *how = &state->columns[column];
+	Datum		datum = gpucol_rec_column_to_datum(how, value, state->symbols);
 
-	return gpucol_rec_column_to_datum(&state->columns[column], value,
-									  state->symbols);
+	/* the symbols of a fallback end with its batch */
+	return state->fallback == NULL ? datum : datumCopy(datum, how->typbyval, how->typlen);
 }
 
 void

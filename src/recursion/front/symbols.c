@@ -5,7 +5,8 @@
  *	  string to code.  Of several strings the slots are asked for before any is looked at, so
  *	  that they come from memory together.
  *
- * The strings lie one after the other in blocks, each followed by a zero byte.
+ * The strings lie one after the other in blocks, each as a varlena, aligned for any type, and followed by
+ * a zero byte: values can be shown in place.
  *
  *-------------------------------------------------------------------------
  */
@@ -133,13 +134,15 @@ find(GpucolSymbols *symbols, uint64 hash, const char *data, uint32 len)
 
 	while (gpucol_hash_next(&symbols->table, hash, &at, &code))
 	{
-		if (symbols->symbols[code].len == len && memcmp(symbols->symbols[code].data, data, len) == 0)
+		if (symbols->symbols[code].len == len && gpucol_hash_same(symbols->symbols[code].data, data, len))
 			return code;
 	}
 	grow_array(symbols);
 	if (len >= LONG_STRING)
 		count(symbols, len);
-	copy = get_room(symbols, (Size) len + 1);
+	copy = get_room(symbols, MAXALIGN(VARHDRSZ + (Size) len + 1));
+	SET_VARSIZE(copy, len + VARHDRSZ);
+	copy = VARDATA(copy);
 	memcpy(copy, data, len);
 	copy[len] = '\0';
 	symbols->symbols[symbols->n] = (Symbol) {copy, len};
@@ -154,10 +157,21 @@ gpucol_symbols_code(GpucolSymbols *symbols, const char *data, uint32 len)
 	return find(symbols, gpucol_hash_bytes(data, len), data, len);
 }
 
+/* The string of the slot where the search for a hash begins, if it may have the hash. */
+static const Symbol *
+first_of(const GpucolSymbols *symbols, uint64 hash)
+{
+	uint64_t	at = gpucol_hash_home(&symbols->table, hash);
+	uint64		slot = symbols->table.slots[at];
+
+	return slot == 0 || (slot ^ hash) >> 32 != 0 ? NULL : &symbols->symbols[(uint32) slot - 1];
+}
+
 void
 gpucol_symbols_codes(GpucolSymbols *symbols, uint32 n, const GpucolBytes *strings, int64 *codes)
 {
 	uint64		hashes[GPUCOL_SYMBOLS_PIECE];
+	const Symbol *first[GPUCOL_SYMBOLS_PIECE];
 
 	Assert(n <= GPUCOL_SYMBOLS_PIECE);
 	grow_table(symbols, n);
@@ -165,6 +179,16 @@ gpucol_symbols_codes(GpucolSymbols *symbols, uint32 n, const GpucolBytes *string
 	{
 		hashes[i] = gpucol_hash_bytes(strings[i].data, strings[i].len);
 		__builtin_prefetch(&symbols->table.slots[gpucol_hash_home(&symbols->table, hashes[i])], 1);
+	}
+	for (uint32 i = 0; i < n; i++)
+	{
+		first[i] = first_of(symbols, hashes[i]);
+		__builtin_prefetch(first[i]);
+	}
+	for (uint32 i = 0; i < n; i++)
+	{
+		if (first[i] != NULL)
+			__builtin_prefetch(first[i]->data);
 	}
 	for (uint32 i = 0; i < n; i++)
 		codes[i] = find(symbols, hashes[i], strings[i].data, strings[i].len);

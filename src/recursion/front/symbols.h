@@ -34,7 +34,10 @@ extern int64 gpucol_symbols_code(GpucolSymbols *symbols, const char *data,
 
 extern void gpucol_symbols_codes(GpucolSymbols *symbols, uint32 n, const GpucolBytes *strings, int64 *codes);
 
-/* The string of a code, with a terminating zero byte that is not counted. */
+/*
+ * The string of a code, with a terminating zero byte that is not counted; VARHDRSZ bytes before it, aligned
+ * for any type, begins a varlena of it.  It stays where it is as long as the dictionary.
+ */
 extern const char *gpucol_symbols_get(const GpucolSymbols *symbols, int64 code,
 									  uint32 *len);
 

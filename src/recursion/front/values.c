@@ -26,7 +26,7 @@ gpucol_rec_column_init(GpucolRecColumn *column, Oid type)
 {
 	column->type = type;
 	column->equality = NULL;
-	get_typlenbyval(type, &column->typlen, &column->typbyval);
+	get_typlenbyvalalign(type, &column->typlen, &column->typbyval, &column->typalign);
 	column->coded = !column->typbyval;
 	column->is_unsigned = getBaseType(type) == OIDOID;
 	switch (getBaseType(type))
@@ -165,24 +165,24 @@ gpucol_rec_column_to_value(const GpucolRecColumn *column, Datum datum,
 		gpucol_equality_first(column->equality, column, symbols, value);
 }
 
-/* Up to GPUCOL_SYMBOLS_PIECE values by reference. */
+/* The values of up to GPUCOL_SYMBOLS_PIECE strings. */
 static void
-piece_to_values(const GpucolRecColumn *column, uint32 n, const Datum *datums, const uint8 *nulls,
+piece_to_values(const GpucolRecColumn *column, uint32 n, const GpucolBytes *strings, const uint8 *nulls,
 				GpucolSymbols *symbols, int64 *values)
 {
-	GpucolBytes strings[GPUCOL_SYMBOLS_PIECE];
+	GpucolBytes some[GPUCOL_SYMBOLS_PIECE];
 	int64		codes[GPUCOL_SYMBOLS_PIECE];
-	uint32		nstrings = 0;
+	uint32		nsome = 0;
 
 	for (uint32 i = 0; i < n; i++)
 	{
-		if (!nulls[i])
-			strings[nstrings++] = bytes_of(column, datums[i]);
+		some[nsome] = strings[i];
+		nsome += !nulls[i];
 	}
-	gpucol_symbols_codes(symbols, nstrings, strings, codes);
-	nstrings = 0;
+	gpucol_symbols_codes(symbols, nsome, some, codes);
+	nsome = 0;
 	for (uint32 i = 0; i < n; i++)
-		values[i] = nulls[i] ? 0 : codes[nstrings++];
+		values[i] = nulls[i] ? 0 : codes[nsome++];
 	for (uint32 i = 0; i < n && column->equality != NULL; i++)
 	{
 		if (!nulls[i])
@@ -191,16 +191,30 @@ piece_to_values(const GpucolRecColumn *column, uint32 n, const Datum *datums, co
 }
 
 void
+gpucol_rec_strings_to_values(const GpucolRecColumn *column, uint32 n, const GpucolBytes *strings, const uint8 *nulls,
+							 GpucolSymbols *symbols, int64 *values)
+{
+	for (uint32 i = 0; i < n; i += GPUCOL_SYMBOLS_PIECE)
+		piece_to_values(column, Min(n - i, GPUCOL_SYMBOLS_PIECE), &strings[i], &nulls[i], symbols, &values[i]);
+}
+
+void
 gpucol_rec_column_to_values(const GpucolRecColumn *column, uint32 n, const Datum *datums, const uint8 *nulls,
 							GpucolSymbols *symbols, int64 *values)
 {
-	for (uint32 i = 0; i < n; i += GPUCOL_SYMBOLS_PIECE)
+	GpucolBytes strings[GPUCOL_SYMBOLS_PIECE];
+
+	for (uint32 i = 0; i < n; i++)
 	{
-		if (!column->typbyval)
-			piece_to_values(column, Min(n - i, GPUCOL_SYMBOLS_PIECE), &datums[i], &nulls[i], symbols, &values[i]);
+		uint32		at = i % GPUCOL_SYMBOLS_PIECE;
+
+		if (column->typbyval)
+			values[i] = nulls[i] ? 0 : gpucol_rec_column_to_value(column, datums[i], symbols);
+		else
+			strings[at] = nulls[i] ? (GpucolBytes) {0} : bytes_of(column, datums[i]);
+		if (!column->typbyval && (at == GPUCOL_SYMBOLS_PIECE - 1 || i == n - 1))
+			piece_to_values(column, at + 1, strings, &nulls[i - at], symbols, &values[i - at]);
 	}
-	for (uint32 i = 0; i < n && column->typbyval; i++)
-		values[i] = nulls[i] ? 0 : gpucol_rec_column_to_value(column, datums[i], symbols);
 }
 
 Datum
@@ -209,8 +223,6 @@ gpucol_rec_column_to_datum(const GpucolRecColumn *column, int64 value,
 {
 	const char *bytes;
 	uint32		len;
-	struct varlena *varlena;
-	char	   *copy;
 
 	if (column->typbyval)
 		switch (column->typlen)
@@ -226,15 +238,7 @@ gpucol_rec_column_to_datum(const GpucolRecColumn *column, int64 value,
 				return Int64GetDatum(value);
 		}
 	bytes = gpucol_symbols_get(symbols, value, &len);
-	if (column->typlen != -1)
-	{
-		/* the terminating zero byte is a cstring's */
-		copy = palloc((Size) len + 1);
-		memcpy(copy, bytes, (Size) len + 1);
-		return PointerGetDatum(copy);
-	}
-	varlena = palloc((Size) len + VARHDRSZ);
-	SET_VARSIZE(varlena, len + VARHDRSZ);
-	memcpy(VARDATA(varlena), bytes, len);
-	return PointerGetDatum(varlena);
+	if (column->typlen == -1)
+		return PointerGetDatum(bytes - VARHDRSZ);
+	return PointerGetDatum(column->typalign == TYPALIGN_DOUBLE ? memcpy(palloc(len), bytes, len) : bytes);
 }

@@ -22,6 +22,7 @@ typedef struct GpucolRecColumn
 	GpucolRecType rec_type;		/* what may be computed with them */
 	int16		typlen;
 	bool		typbyval;
+	char		typalign;
 	bool		coded;			/* by reference: codes of a dictionary */
 	bool		is_unsigned;	/* oid */
 	GpucolEquality *equality;	/* set: equal values are made the same */
@@ -53,11 +54,14 @@ extern bool gpucol_rec_type_ordered(Oid type);
 extern int64 gpucol_rec_column_to_value(const GpucolRecColumn *column,
 										Datum datum, GpucolSymbols *symbols);
 
-/* The same of n values, 0 for those that are NULL. */
+/* The same of n values, 0 for those that are NULL; of values by reference the bytes suffice. */
 extern void gpucol_rec_column_to_values(const GpucolRecColumn *column, uint32 n, const Datum *datums,
 										const uint8 *nulls, GpucolSymbols *symbols, int64 *values);
 
-/* The inverse; a value by reference is palloc'd. */
+extern void gpucol_rec_strings_to_values(const GpucolRecColumn *column, uint32 n, const GpucolBytes *strings,
+										 const uint8 *nulls, GpucolSymbols *symbols, int64 *values);
+
+/* The inverse; a value by reference is the dictionary's, or palloc'd. */
 extern Datum gpucol_rec_column_to_datum(const GpucolRecColumn *column,
 										int64 value,
 										const GpucolSymbols *symbols);

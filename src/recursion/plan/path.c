@@ -40,8 +40,8 @@ static create_upper_paths_hook_type previous_create_upper_paths = NULL;
 #define COST_FACTOR	0.1
 
 /* About half of the time in which an engine reads a value of an input, and one by reference. */
-#define TRIAL_MICROSECONDS_PER_VALUE	0.015
-#define TRIAL_MICROSECONDS_PER_REFERENCE	0.05
+#define TRIAL_MICROSECONDS_PER_VALUE	0.01
+#define TRIAL_MICROSECONDS_PER_REFERENCE	0.03
 
 /* Inputs of fewer rows are read as soon as any plan has begun. */
 #define TRIAL_LEAST_ROWS	1000
