@@ -48,6 +48,7 @@ typedef struct RecursiveState
 	PlanState  *seeds;			/* non-recursive term; NULL = a rule of the plan */
 	PlanState  *inputs;			/* GpucolInputs */
 	int			nhosts;
+	bool	   *carried;		/* by relation and column (recursion/exec/carried.c) */
 	ExprState  *seed_filter;	/* on rows of the non-recursive term, or NULL */
 
 	/* a run; in its own context */
@@ -222,6 +223,36 @@ begin_exprs(RecursiveState *state)
 	state->constant_columns = make_columns(types);
 }
 
+/* Have columns of a relation know that they are carried along. */
+static void
+set_carried(const RecursiveState *state, uint32 relation, GpucolRecColumn *columns, int ncolumns)
+{
+	for (int c = 0; c < ncolumns; c++)
+		columns[c].carried = state->carried[relation * GPUCOL_REC_MAX_ARITY + c];
+}
+
+/* Find out which values are carried along and never compared. */
+static void
+begin_carried(RecursiveState *state)
+{
+	bool	   *matches = palloc0(sizeof(bool) * (state->nhosts + 1));
+	bool	   *matched = palloc0(sizeof(bool) * (state->plan->nrelations + 1));
+	bool	   *results;
+
+	for (int i = 0; i < state->nhosts; i++)
+	{
+		GpucolRecursiveMatch *match = gpucol_recursive_host_match(state->hosts[i]);
+
+		matches[i] = match != NULL;
+		if (match != NULL)
+			matched[1 + gpucol_recursive_match_input(match)] = true;
+	}
+	gpucol_recursive_find_carried(state->plan, state->nhosts, matches, matched, &state->carried, &results);
+	for (int i = 0; i < state->nhosts; i++)
+		gpucol_recursive_host_result(state->hosts[i])->carried = results[i];
+	set_carried(state, 0, state->columns, state->ncolumns);
+}
+
 static void
 begin_recursive(CustomScanState *node, EState *estate, int eflags)
 {
@@ -240,6 +271,7 @@ begin_recursive(CustomScanState *node, EState *estate, int eflags)
 	state->ncolumns = list_length(types);
 	state->columns = make_columns(types);
 	begin_exprs(state);
+	begin_carried(state);
 	if (scan->custom_exprs != NIL)
 		state->seed_filter = ExecInitQual(scan->custom_exprs, &node->ss.ps);
 }
@@ -473,6 +505,7 @@ start_run(RecursiveState *state)
 		GpucolRecColumn *columns = make_columns(types);
 
 		set_equalities(state, columns, list_nth(collations, i));
+		set_carried(state, 1 + i, columns, list_length(types));
 		load_child(state, lfirst(lc), 1 + i, columns, list_length(types), NULL);
 	}
 	if (lost_forms(state))

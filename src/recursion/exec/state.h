@@ -120,6 +120,14 @@ extern void gpucol_recursive_take_row(TupleTableSlot *slot,
 									  int64 *const *values, uint8 *const *nulls);
 
 /*
+ * recursion/exec/carried.c: which columns and results of hosts are never compared, allocated; `matches`
+ * says of each host whether it looks for matches, `matched` of each relation whether one does so in it.
+ * Columns lie by relation, GPUCOL_REC_MAX_ARITY of each.
+ */
+extern void gpucol_recursive_find_carried(const GpucolRecPlan *plan, int nhosts, const bool *matches,
+										  const bool *matched, bool **columns, bool **hosts);
+
+/*
  * recursion/exec/load.c: all rows of a plan that pass the filter (NULL: all), tested in econtext, as
  * columns of 64-bit values, a piece at a time: *take is called for each, the last time for
  * what is left, which may be no row.  The plan has given no rows yet.

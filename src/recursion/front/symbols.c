@@ -42,6 +42,7 @@ struct GpucolSymbols
 	Symbol	   *symbols;		/* by code */
 	int64		allocated;
 	int64		n;
+	int64		nfound;			/* of those, the ones that the table finds */
 	Size		block;			/* bytes of the last block; */
 	char	   *free;			/* where it is free, */
 	Size		left;			/* and how much of it */
@@ -72,7 +73,7 @@ count(const GpucolSymbols *symbols, Size more)
 static void
 grow_table(GpucolSymbols *symbols, uint32 n)
 {
-	uint64		nslots = gpucol_hash_slots(symbols->table.nslots, symbols->n + n);
+	uint64		nslots = gpucol_hash_slots(symbols->table.nslots, symbols->nfound + n);
 	uint64	   *slots;
 
 	if (nslots == symbols->table.nslots)
@@ -124,19 +125,11 @@ get_room(GpucolSymbols *symbols, Size size)
 	return room;
 }
 
-/* The code of a string with this hash; the table has a slot for it. */
-static int64
-find(GpucolSymbols *symbols, uint64 hash, const char *data, uint32 len)
+int64
+gpucol_symbols_add(GpucolSymbols *symbols, const char *data, uint32 len)
 {
-	uint64_t	at = gpucol_hash_home(&symbols->table, hash);
-	uint32		code;
 	char	   *copy;
 
-	while (gpucol_hash_next(&symbols->table, hash, &at, &code))
-	{
-		if (symbols->symbols[code].len == len && gpucol_hash_same(symbols->symbols[code].data, data, len))
-			return code;
-	}
 	grow_array(symbols);
 	if (len >= LONG_STRING)
 		count(symbols, len);
@@ -146,8 +139,25 @@ find(GpucolSymbols *symbols, uint64 hash, const char *data, uint32 len)
 	memcpy(copy, data, len);
 	copy[len] = '\0';
 	symbols->symbols[symbols->n] = (Symbol) {copy, len};
-	gpucol_hash_put(&symbols->table, at, hash, (uint32) symbols->n);
 	return symbols->n++;
+}
+
+/* The code of a string with this hash; the table has a slot for it. */
+static int64
+find(GpucolSymbols *symbols, uint64 hash, const char *data, uint32 len)
+{
+	uint64_t	at = gpucol_hash_home(&symbols->table, hash);
+	uint32		code;
+
+	while (gpucol_hash_next(&symbols->table, hash, &at, &code))
+	{
+		if (symbols->symbols[code].len == len && gpucol_hash_same(symbols->symbols[code].data, data, len))
+			return code;
+	}
+	code = (uint32) gpucol_symbols_add(symbols, data, len);
+	gpucol_hash_put(&symbols->table, at, hash, code);
+	symbols->nfound++;
+	return code;
 }
 
 int64

@@ -29,6 +29,9 @@ extern GpucolSymbols *gpucol_symbols_create(MemoryContext context,
 extern int64 gpucol_symbols_code(GpucolSymbols *symbols, const char *data,
 								 uint32 len);
 
+/* A new code for a string, which the others do not find: nobody compares it. */
+extern int64 gpucol_symbols_add(GpucolSymbols *symbols, const char *data, uint32 len);
+
 /* The codes of n strings, at most so many. */
 #define GPUCOL_SYMBOLS_PIECE	64
 

@@ -26,6 +26,7 @@ gpucol_rec_column_init(GpucolRecColumn *column, Oid type)
 {
 	column->type = type;
 	column->equality = NULL;
+	column->carried = false;
 	get_typlenbyvalalign(type, &column->typlen, &column->typbyval, &column->typalign);
 	column->coded = !column->typbyval;
 	column->is_unsigned = getBaseType(type) == OIDOID;
@@ -165,6 +166,13 @@ gpucol_rec_column_to_value(const GpucolRecColumn *column, Datum datum,
 		gpucol_equality_first(column->equality, column, symbols, value);
 }
 
+/* Need equal values no common code? */
+static inline bool
+is_carried(const GpucolRecColumn *column)
+{
+	return column->carried && column->equality == NULL;
+}
+
 /* The values of up to GPUCOL_SYMBOLS_PIECE strings. */
 static void
 piece_to_values(const GpucolRecColumn *column, uint32 n, const GpucolBytes *strings, const uint8 *nulls,
@@ -174,6 +182,10 @@ piece_to_values(const GpucolRecColumn *column, uint32 n, const GpucolBytes *stri
 	int64		codes[GPUCOL_SYMBOLS_PIECE];
 	uint32		nsome = 0;
 
+	for (uint32 i = 0; i < n && is_carried(column); i++)
+		values[i] = nulls[i] ? 0 : gpucol_symbols_add(symbols, strings[i].data, (uint32) strings[i].len);
+	if (is_carried(column))
+		return;
 	for (uint32 i = 0; i < n; i++)
 	{
 		some[nsome] = strings[i];

@@ -25,6 +25,7 @@ typedef struct GpucolRecColumn
 	char		typalign;
 	bool		coded;			/* by reference: codes of a dictionary */
 	bool		is_unsigned;	/* oid */
+	bool		carried;		/* coded, and no code of it is ever compared */
 	GpucolEquality *equality;	/* set: equal values are made the same */
 } GpucolRecColumn;
 
