@@ -319,6 +319,37 @@ SELECT count(*), max(x) FROM gpucol.datalog(chain(2000, 'r$i(x) :- r$j(x).') || 
 RESET gpucol.engine;
 DROP FUNCTION chain;
 
+-- atoms that form a cycle, over rows of which some values have very many: those of the least are walked
+CREATE TABLE skewed AS SELECT DISTINCT (i * 7919 % 300)::bigint * (i * 7919 % 300) * (i * 7919 % 300) / 200000 AS a, (i * 104729 % 310)::bigint * (i * 104729 % 310) * (i * 104729 % 310) / 200000 AS b FROM generate_series(1, 2600) i;
+INSERT INTO skewed SELECT * FROM skewed LIMIT 9;
+CREATE TABLE word AS SELECT 'w' || a AS a, 'w' || b AS b FROM skewed;
+CREATE FUNCTION same_cycle(head text, body text, query text, declared text DEFAULT '') RETURNS text LANGUAGE sql AS $$
+	SELECT same_rows(format('.decl skewed(a:number, b:number)
+.decl word(a:symbol, b:symbol)
+.decl t(%s)
+%s
+t(%s) :- %s.', regexp_replace(head, '(\w+)', '\1:' || CASE WHEN body LIKE 'word%' THEN 'symbol' ELSE 'number' END, 'g'), declared, head, body), 't',
+		'SELECT DISTINCT ' || query, regexp_replace(head, '(\w+)', '\1 ' || CASE WHEN body LIKE 'word%' THEN 'text' ELSE 'bigint' END, 'g'))
+$$;
+SELECT same_cycle('x, y, z', 'skewed(x, y), skewed(y, z), skewed(x, z)', 'p.a x, p.b y, q.b z FROM skewed p JOIN skewed q ON q.a = p.b JOIN skewed r ON r.a = p.a AND r.b = q.b'),
+	same_cycle('x, y, z', 'skewed(x, y), skewed(y, z), skewed(z, x)', 'p.a x, p.b y, q.b z FROM skewed p JOIN skewed q ON q.a = p.b JOIN skewed r ON r.a = q.b AND r.b = p.a'),
+	same_cycle('x, z', 'skewed(x, y), skewed(y, z), skewed(x, z)', 'p.a x, q.b z FROM skewed p JOIN skewed q ON q.a = p.b JOIN skewed r ON r.a = p.a AND r.b = q.b'),
+	same_cycle('x, y, z', 'word(x, y), word(y, z), word(x, z)', 'p.a x, p.b y, q.b z FROM word p JOIN word q ON q.a = p.b JOIN word r ON r.a = p.a AND r.b = q.b'),
+	same_cycle('x, y, z', 'skewed(x, y), skewed(y, z), z > y, !skewed(z, x), skewed(x, z)', 'p.a x, p.b y, q.b z FROM skewed p JOIN skewed q ON q.a = p.b AND q.b > p.b JOIN skewed r ON r.a = p.a AND r.b = q.b WHERE NOT EXISTS (SELECT FROM skewed s WHERE s.a = q.b AND s.b = p.a)'),
+	same_cycle('x, y, z', 'skewed(x, y), skewed(y, z), skewed(0, z), skewed(x, z)', 'p.a x, p.b y, q.b z FROM skewed p JOIN skewed q ON q.a = p.b JOIN skewed r ON r.a = p.a AND r.b = q.b JOIN skewed s ON s.a = 0 AND s.b = q.b');
+SELECT same_cycle('x, y, z, w', 'x > 110, skewed(x, y), skewed(y, z), skewed(x, z), skewed(x, w), skewed(y, w), skewed(z, w)', 'p.a x, p.b y, q.b z, s.b w FROM skewed p JOIN skewed q ON q.a = p.b JOIN skewed r ON r.a = p.a AND r.b = q.b JOIN skewed s ON s.a = p.a JOIN skewed u ON u.a = p.b AND u.b = s.b JOIN skewed v ON v.a = q.b AND v.b = s.b WHERE p.a > 110'),
+	same_cycle('x, y, z', 'odd(x, y), odd(y, z), skewed(x, z)', 'p.a x, p.b y, q.b z FROM skewed p JOIN skewed q ON q.a = p.b JOIN skewed r ON r.a = p.a AND r.b = q.b WHERE (p.a + p.b) % 2 = 1 AND (q.a + q.b) % 2 = 1',
+		'.decl odd(a:number, b:number) odd(x, y) :- skewed(x, y), (x + y) % 2 = 1.');
+SELECT same_rows('.decl skewed(a:number, b:number) .decl r(x:number) r(7). r(z) :- r(x), skewed(x, y), skewed(y, z), skewed(x, z).', 'r',
+	'WITH RECURSIVE r AS (SELECT 7::bigint AS x UNION SELECT q.b FROM r JOIN skewed p ON p.a = r.x JOIN skewed q ON q.a = p.b JOIN skewed s ON s.a = r.x AND s.b = q.b) TABLE r', 'x bigint');
+-- all rows meet in one value: there are 10^10 paths of two, and no cycle but that of the hub
+CREATE TABLE star AS SELECT i AS a, 0 AS b FROM generate_series(0, 100000) i UNION ALL SELECT 0, i FROM generate_series(1, 100000) i;
+ANALYZE star;
+SET gpucol.engine = cpu;
+SELECT count(*), max(x), max(y), max(z) FROM gpucol.datalog('.decl star(a:number, b:number) .decl t(x:number, y:number, z:number) t(x, y, z) :- star(x, y), star(y, z), star(z, x).', 't') AS t(x int, y int, z int);
+RESET gpucol.engine;
+DROP FUNCTION same_cycle;
+
 -- the calling query's snapshot and privileges
 BEGIN ISOLATION LEVEL REPEATABLE READ;
 INSERT INTO edge VALUES (1000, 1001);

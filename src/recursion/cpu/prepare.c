@@ -19,9 +19,8 @@
 /* Columns of a look-up: the start and the number of what was found, and twice as wide hashes. */
 #define LOOK_UP_COLUMNS	4
 
-/* Zeroed memory that lives as long as the exec. */
-static void *
-exec_alloc(GpucolRecRun *run, GpucolRecExec *exec, size_t size)
+void *
+gpucol_rec_exec_alloc(GpucolRecRun *run, GpucolRecExec *exec, size_t size)
 {
 	Block	   *block = gpucol_budget_alloc_zeroed(&run->memory,
 												   sizeof(Block) + size);
@@ -38,7 +37,7 @@ exec_alloc(GpucolRecRun *run, GpucolRecExec *exec, size_t size)
 static uint32_t *
 exec_column(GpucolRecRun *run, GpucolRecExec *exec)
 {
-	return exec_alloc(run, exec, exec->capacity * sizeof(uint32_t));
+	return gpucol_rec_exec_alloc(run, exec, exec->capacity * sizeof(uint32_t));
 }
 
 void
@@ -78,7 +77,7 @@ gpucol_rec_rules_free(GpucolRecRun *run)
 static const uint32_t *
 last_reads(GpucolRecRun *run, GpucolRecExec *exec, uint32_t from, uint32_t to)
 {
-	uint32_t   *last = exec_alloc(run, exec, (exec->rule->nregisters + 1) * sizeof(uint32_t));
+	uint32_t   *last = gpucol_rec_exec_alloc(run, exec, (exec->rule->nregisters + 1) * sizeof(uint32_t));
 	uint32_t	i,
 				j;
 
@@ -109,9 +108,9 @@ open_output(GpucolRecRun *run, GpucolRecExec *exec, uint32_t at, const uint32_t 
 	uint32_t	nregisters = exec->rule->nregisters;
 	uint32_t	reg;
 
-	stage->out.registers = exec_alloc(run, exec,
+	stage->out.registers = gpucol_rec_exec_alloc(run, exec,
 									  (nregisters + 1) * sizeof(uint32_t *));
-	stage->carried = exec_alloc(run, exec, (nregisters + 1) * sizeof(uint16_t));
+	stage->carried = gpucol_rec_exec_alloc(run, exec, (nregisters + 1) * sizeof(uint16_t));
 	if (stage->out.registers == NULL || stage->carried == NULL)
 		return GPUCOL_OUT_OF_MEMORY;
 	for (reg = 0; reg < nregisters; reg++)
@@ -133,7 +132,7 @@ bind_inputs(GpucolRecRun *run, GpucolRecExec *exec, Stage *stage,
 	uint32_t	i,
 				j;
 
-	stage->inputs = exec_alloc(run, exec, (stage->step->noperands + 1) *
+	stage->inputs = gpucol_rec_exec_alloc(run, exec, (stage->step->noperands + 1) *
 							   sizeof(uint32_t *));
 	if (stage->inputs == NULL)
 		return GPUCOL_OUT_OF_MEMORY;
@@ -189,12 +188,18 @@ prepare_match(GpucolRecRun *run, GpucolRecExec *exec, Stage *stage)
 	if (stage->kind == GPUCOL_REC_ATOM && !binds &&
 		!run->tables[exec->stages[exec->rule->nsteps - 1].step->relation].bag)
 		stage->kind = GPUCOL_REC_PRESENT;
+	return gpucol_rec_prepare_look_up(run, exec, stage);
+}
+
+GpucolStatus
+gpucol_rec_prepare_look_up(GpucolRecRun *run, GpucolRecExec *exec, Stage *stage)
+{
 	if (stage->nkeys > 0)
 		GPUCOL_REC_TRY(gpucol_rec_index_get(run, stage->table, stage->key_mask,
 											&stage->index));
 	stage->start = exec_column(run, exec);
 	stage->count = exec_column(run, exec);
-	stage->hash = exec_alloc(run, exec, exec->capacity * sizeof(uint64_t));
+	stage->hash = gpucol_rec_exec_alloc(run, exec, exec->capacity * sizeof(uint64_t));
 	if (!stage->start || !stage->count || !stage->hash)
 		return GPUCOL_OUT_OF_MEMORY;
 	return GPUCOL_OK;
@@ -225,14 +230,14 @@ prepare_output(GpucolRecRun *run, GpucolRecExec *exec, uint32_t at, const uint32
 static GpucolStatus
 prepare_operands(GpucolRecRun *run, GpucolRecExec *exec, HostRows *host, uint32_t n)
 {
-	host->values = exec_alloc(run, exec, (n + 1) * sizeof(int64_t *));
-	host->nulls = exec_alloc(run, exec, (n + 1) * sizeof(uint8_t *));
+	host->values = gpucol_rec_exec_alloc(run, exec, (n + 1) * sizeof(int64_t *));
+	host->nulls = gpucol_rec_exec_alloc(run, exec, (n + 1) * sizeof(uint8_t *));
 	if (!host->values || !host->nulls)
 		return GPUCOL_OUT_OF_MEMORY;
 	for (uint32_t i = 0; i < n; i++)
 	{
-		host->values[i] = exec_alloc(run, exec, exec->capacity * sizeof(int64_t));
-		host->nulls[i] = exec_alloc(run, exec, exec->capacity);
+		host->values[i] = gpucol_rec_exec_alloc(run, exec, exec->capacity * sizeof(int64_t));
+		host->nulls[i] = gpucol_rec_exec_alloc(run, exec, exec->capacity);
 		if (host->values[i] == NULL || host->nulls[i] == NULL)
 			return GPUCOL_OUT_OF_MEMORY;
 	}
@@ -246,7 +251,7 @@ prepare_expand(GpucolRecRun *run, GpucolRecExec *exec, uint32_t at, const uint32
 {
 	Stage	   *stage = &exec->stages[at];
 	uint32_t	n = stage->step->noperands;
-	HostRows   *host = exec_alloc(run, exec, sizeof(HostRows));
+	HostRows   *host = gpucol_rec_exec_alloc(run, exec, sizeof(HostRows));
 
 	if (run->options.expand == NULL)
 		return GPUCOL_UNSUPPORTED;
@@ -275,11 +280,11 @@ prepare_host(GpucolRecRun *run, GpucolRecExec *exec, Stage *stage)
 		return GPUCOL_OK;
 	if (run->options.host == NULL)
 		return GPUCOL_UNSUPPORTED;
-	stage->host = host = exec_alloc(run, exec, sizeof(HostRows));
+	stage->host = host = gpucol_rec_exec_alloc(run, exec, sizeof(HostRows));
 	if (host == NULL)
 		return GPUCOL_OUT_OF_MEMORY;
-	host->result = exec_alloc(run, exec, exec->capacity * sizeof(int64_t));
-	host->result_nulls = exec_alloc(run, exec, exec->capacity);
+	host->result = gpucol_rec_exec_alloc(run, exec, exec->capacity * sizeof(int64_t));
+	host->result_nulls = gpucol_rec_exec_alloc(run, exec, exec->capacity);
 	if (!host->result || !host->result_nulls)
 		return GPUCOL_OUT_OF_MEMORY;
 	return prepare_operands(run, exec, host, stage->step->noperands);
@@ -333,7 +338,7 @@ prepare_aggregate(GpucolRecRun *run, GpucolRecExec *exec, uint32_t at, Vector *i
 			return GPUCOL_OUT_OF_MEMORY;
 		GPUCOL_REC_TRY(open_output(run, exec, at, last, in));
 		stage->out.registers[step->origin] = exec_column(run, exec);
-		stage->accumulators = exec_alloc(run, exec, exec->capacity *
+		stage->accumulators = gpucol_rec_exec_alloc(run, exec, exec->capacity *
 										 sizeof(GpucolRecValue));
 		if (!stage->out.registers[step->origin] || !stage->accumulators)
 			return GPUCOL_OUT_OF_MEMORY;
@@ -464,8 +469,8 @@ gpucol_rec_exec_prepare(GpucolRecRun *run, GpucolRecExec *exec,
 	uint32_t	i;
 
 	exec->rule = rule;
-	exec->stages = exec_alloc(run, exec, rule->nsteps * sizeof(Stage));
-	exec->unit.registers = exec_alloc(run, exec, (rule->nregisters + 1) *
+	exec->stages = gpucol_rec_exec_alloc(run, exec, rule->nsteps * sizeof(Stage));
+	exec->unit.registers = gpucol_rec_exec_alloc(run, exec, (rule->nregisters + 1) *
 									  sizeof(uint32_t *));
 	if (exec->stages == NULL || exec->unit.registers == NULL)
 		return GPUCOL_OUT_OF_MEMORY;
@@ -480,6 +485,7 @@ gpucol_rec_exec_prepare(GpucolRecRun *run, GpucolRecExec *exec,
 		return GPUCOL_OUT_OF_MEMORY;
 	exec->capacity = choose_capacity(exec, last);
 	GPUCOL_REC_TRY(prepare_steps(run, exec, 0, rule->nsteps, &exec->unit, NULL, last));
+	GPUCOL_REC_TRY(gpucol_rec_find_detours(run, exec));
 	exec->ready = true;
 	return GPUCOL_OK;
 }

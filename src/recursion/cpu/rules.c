@@ -17,6 +17,7 @@
 
 static GpucolStatus run_steps(GpucolRecRun *run, GpucolRecExec *exec,
 							  uint32_t at, Vector *vector);
+static GpucolStatus run_existence(const GpucolRecRun *run, GpucolRecExec *exec, Stage *stage, Vector *vector);
 
 /* Is the evaluation to end? */
 static bool
@@ -147,9 +148,8 @@ find_hashed(const Stage *stage, const GpucolRecLevel *level, uint32_t n, int nke
 	}
 }
 
-/* Look all rows of a vector up in one level: start[], count[]. */
-static void
-find_all(const Stage *stage, const GpucolRecLevel *level, uint32_t n)
+void
+gpucol_rec_find_rows(const Stage *stage, const GpucolRecLevel *level, uint32_t n)
 {
 	if (level->offsets != NULL)
 		find_dense(stage, level, n);
@@ -161,9 +161,8 @@ find_all(const Stage *stage, const GpucolRecLevel *level, uint32_t n)
 		find_hashed(stage, level, n, stage->nkeys);
 }
 
-/* Does a step read this level of its index? */
-static bool
-reads_level(const Stage *stage, const GpucolRecLevel *level)
+bool
+gpucol_rec_reads_level(const Stage *stage, const GpucolRecLevel *level)
 {
 	if (stage->step->version == GPUCOL_REC_DELTA)
 		return level->first >= stage->table->delta;
@@ -210,22 +209,31 @@ recheck_rows(const Stage *stage, Vector *out, const uint32_t *tuples,
 	return kept - from;
 }
 
-/*
- * Join input row i with `count` rows from `start`, of a level or (NULL) of the
- * table itself, and push full vectors on.
- */
-static GpucolStatus
-join_rows(GpucolRecRun *run, GpucolRecExec *exec, uint32_t at,
-		  const Vector *in, uint32_t i, const GpucolRecLevel *level,
-		  uint64_t start, uint64_t count)
+GpucolStatus
+gpucol_rec_push_rows(GpucolRecRun *run, GpucolRecExec *exec, uint32_t at, Stage *test)
 {
-	Stage	   *stage = &exec->stages[at];
-	Vector	   *out = &stage->out;
-	int			arity = stage->table->arity;
+	Vector	   *out = &exec->stages[at].out;
+
+	if (is_stopped(run, exec))
+		return GPUCOL_CANCELLED;
+	if (test != NULL)
+		GPUCOL_REC_TRY(run_existence(run, exec, test, out));
+	GPUCOL_REC_TRY(run_steps(run, exec, at + 1, out));
+	out->n = 0;
+	return GPUCOL_OK;
+}
+
+GpucolStatus
+gpucol_rec_join_rows(GpucolRecRun *run, GpucolRecExec *exec, uint32_t at, const Stage *rows, Stage *test,
+					 const Vector *in, uint32_t i, const GpucolRecLevel *level, uint64_t start, uint64_t count)
+{
+	const Stage *stage = &exec->stages[at];
+	Vector	   *out = &exec->stages[at].out;
+	int			arity = rows->table->arity;
 
 	while (count > 0)
 	{
-		const uint32_t *tuples = (level ? level->tuples : stage->table->tuples) +
+		const uint32_t *tuples = (level ? level->tuples : rows->table->tuples) +
 			start * arity;
 		uint32_t	take = exec->capacity - out->n;
 		uint32_t	j;
@@ -245,28 +253,31 @@ join_rows(GpucolRecRun *run, GpucolRecExec *exec, uint32_t at,
 		count -= take;
 		if (has_scanned(run, exec, take))
 			return GPUCOL_CANCELLED;
-		if (stage->nrechecks > 0)
-			take = recheck_rows(stage, out, tuples, out->n, take);
+		if (rows->nrechecks > 0)
+			take = recheck_rows(rows, out, tuples, out->n, take);
 		else
 			for (c = 0; c < arity; c++)
-				if (stage->operands[c].kind == GPUCOL_REC_BIND)
+				if (rows->operands[c].kind == GPUCOL_REC_BIND)
 				{
 					uint32_t   *to =
-						out->registers[stage->operands[c].index] + out->n;
+						out->registers[rows->operands[c].index] + out->n;
 
 					for (j = 0; j < take; j++)
 						to[j] = tuples[(uint64_t) j * arity + c];
 				}
 		out->n += take;
 		if (out->n == exec->capacity)
-		{
-			if (is_stopped(run, exec))
-				return GPUCOL_CANCELLED;
-			GPUCOL_REC_TRY(run_steps(run, exec, at + 1, out));
-			out->n = 0;
-		}
+			GPUCOL_REC_TRY(gpucol_rec_push_rows(run, exec, at, test));
 	}
 	return GPUCOL_OK;
+}
+
+/* The same of the step itself. */
+static inline GpucolStatus
+join_rows(GpucolRecRun *run, GpucolRecExec *exec, uint32_t at, const Vector *in, uint32_t i,
+		  const GpucolRecLevel *level, uint64_t start, uint64_t count)
+{
+	return gpucol_rec_join_rows(run, exec, at, &exec->stages[at], NULL, in, i, level, start, count);
 }
 
 /* Join every input row with rows [first, last). */
@@ -315,18 +326,20 @@ run_atom(GpucolRecRun *run, GpucolRecExec *exec, uint32_t at, const Vector *in)
 		version_rows(stage, &first, &last);
 		GPUCOL_REC_TRY(scan_rows(run, exec, at, in, first, last));
 	}
-	else
+	else if (!gpucol_rec_has_detours(stage))
 		for (l = 0; l < stage->index->nlevels; l++)
 		{
 			const GpucolRecLevel *level = &stage->index->levels[l];
 
-			if (!reads_level(stage, level))
+			if (!gpucol_rec_reads_level(stage, level))
 				continue;
-			find_all(stage, level, in->n);
+			gpucol_rec_find_rows(stage, level, in->n);
 			for (i = 0; i < in->n; i++)
 				GPUCOL_REC_TRY(join_rows(run, exec, at, in, i, level,
 										 stage->start[i], stage->count[i]));
 		}
+	else
+		GPUCOL_REC_TRY(gpucol_rec_join_detours(run, exec, at, in));
 	if (stage->out.n == 0)
 		return GPUCOL_OK;
 	return run_steps(run, exec, at + 1, &stage->out);
@@ -433,9 +446,9 @@ run_existence(const GpucolRecRun *run, GpucolRecExec *exec, Stage *stage, Vector
 	{
 		const GpucolRecLevel *level = &stage->index->levels[l];
 
-		if (!reads_level(stage, level))
+		if (!gpucol_rec_reads_level(stage, level))
 			continue;
-		find_all(stage, level, vector->n);
+		gpucol_rec_find_rows(stage, level, vector->n);
 		for (i = 0; i < vector->n; i++)
 		{
 			bool		any;
@@ -856,6 +869,7 @@ gpucol_rec_rule_run(GpucolRecRun *run, uint32_t rule)
 		if (exec->stages[i].index != NULL)
 			GPUCOL_REC_TRY(gpucol_rec_index_refresh(run, exec->stages[i].table,
 													exec->stages[i].index));
+	GPUCOL_REC_TRY(gpucol_rec_refresh_detours(run, exec));
 	target = exec->stages[exec->rule->nsteps - 1].table;
 	before = target->candidates;
 	if (exec->stages[0].kind == GPUCOL_REC_ATOM)

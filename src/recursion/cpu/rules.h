@@ -2,7 +2,7 @@
  *
  * rules.h
  *	  A rule made ready for evaluation: shared by recursion/cpu/prepare.c, which
- *	  makes it, and recursion/cpu/rules.c, which runs it, with hosts.c.
+ *	  makes it, and recursion/cpu/rules.c, which runs it, with hosts.c and cycles.c.
  *
  *-------------------------------------------------------------------------
  */
@@ -62,9 +62,18 @@ typedef struct Stage
 	GpucolRecTotal total;		/* by what, */
 	const uint32_t *key;		/* for which ids, or NULL */
 	uint32_t   *target;
+	struct Detour *detours;		/* ATOM: where else its rows may be had */
+	int			ndetours;
 	HostRows   *host;			/* COMPUTE, TEST by the host, EXPAND */
 	int			ninputs;		/* EXPAND: operands before those that it binds */
 } Stage;
+
+/* Another atom that binds what an ATOM binds, and the ATOM as a test of what that finds. */
+typedef struct Detour
+{
+	Stage		rows;
+	Stage		test;
+} Detour;
 
 typedef struct Block
 {
@@ -95,6 +104,43 @@ gpucol_rec_value_of(const GpucolRecRun *run, uint32_t id)
 	return value;
 }
 
+/* ---- recursion/cpu/rules.c ---- */
+
+/* Look all n rows of a vector up in one level: start[], count[] of the stage. */
+extern void gpucol_rec_find_rows(const Stage *stage, const GpucolRecLevel *level, uint32_t n);
+
+/* Does a step read this level of its index? */
+extern bool gpucol_rec_reads_level(const Stage *stage, const GpucolRecLevel *level);
+
+/*
+ * Join input row i of step `at` with `count` rows from `start`, of a level or (NULL) of the table itself, which
+ * bind what `rows` says (the step itself, or a detour's), and push full vectors on: those rows that pass the
+ * test, if there is one.
+ */
+extern GpucolStatus gpucol_rec_join_rows(GpucolRecRun *run, GpucolRecExec *exec, uint32_t at, const Stage *rows,
+										 Stage *test, const Vector *in, uint32_t i, const GpucolRecLevel *level,
+										 uint64_t start, uint64_t count);
+
+/* Push the output of step `at` on, and empty it. */
+extern GpucolStatus gpucol_rec_push_rows(GpucolRecRun *run, GpucolRecExec *exec, uint32_t at, Stage *test);
+
+/* ---- recursion/cpu/cycles.c ---- */
+
+static inline bool
+gpucol_rec_has_detours(const Stage *stage)
+{
+	return stage->ndetours > 0;
+}
+
+/* Find the detours of a rule that is otherwise prepared. */
+extern GpucolStatus gpucol_rec_find_detours(GpucolRecRun *run, GpucolRecExec *exec);
+
+/* Bring their indexes up to date. */
+extern GpucolStatus gpucol_rec_refresh_detours(GpucolRecRun *run, GpucolRecExec *exec);
+
+/* Run an ATOM with detours: what is left in its output vector is to be pushed on. */
+extern GpucolStatus gpucol_rec_join_detours(GpucolRecRun *run, GpucolRecExec *exec, uint32_t at, const Vector *in);
+
 /* ---- recursion/cpu/hosts.c ---- */
 
 /* Show the host the first operands of a vector of n rows. */
@@ -109,6 +155,12 @@ extern GpucolStatus gpucol_rec_host_take(GpucolRecRun *run, Stage *stage, const 
 										 uint32_t n);
 
 /* ---- recursion/cpu/prepare.c ---- */
+
+/* Zeroed memory that lives as long as the exec; NULL: there is none. */
+extern void *gpucol_rec_exec_alloc(GpucolRecRun *run, GpucolRecExec *exec, size_t size);
+
+/* Columns of a look-up, and the index that serves its keys. */
+extern GpucolStatus gpucol_rec_prepare_look_up(GpucolRecRun *run, GpucolRecExec *exec, Stage *stage);
 
 /* Make a zeroed exec ready to run the rule. */
 extern GpucolStatus gpucol_rec_exec_prepare(GpucolRecRun *run,
