@@ -86,7 +86,7 @@ plan_statement(Query *parse, const char *query_string, int cursor_options,
 		stmt = planner(parse, query_string, cursor_options, bound_params);
 	else
 	{
-		Query	   *unfolded = gpucol_union_types(gpucol_values_union(gpucol_values_fold(parse)));
+		Query	   *unfolded = gpucol_union_types(gpucol_values_union(gpucol_values_fold(gpucol_counted_ranks(parse))));
 		Query	   *inlined = gpucol_with_distinct(gpucol_with_inline(gpucol_window_joins(unfolded)));
 		Query	   *grouped = gpucol_set_groups(gpucol_pair_tests(inlined));
 

@@ -91,6 +91,9 @@ extern PlannedStmt *gpucol_subquery_plan(planner_hook_type planner, Query *parse
  */
 extern Query *gpucol_window_joins(Query *parse);
 
+/* counted_ranks.c: a statement in which ranks of hypothetical rows are counts: a copy, or `parse` itself. */
+extern Query *gpucol_counted_ranks(Query *parse);
+
 /* steady.c: may the rows that a statement changes be buried together?  Asked before it is planned. */
 extern bool gpucol_steady_is(Query *query);
 extern void gpucol_steady_allow(PlannedStmt *stmt);
