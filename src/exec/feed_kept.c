@@ -30,6 +30,7 @@
 #include "utils/memutils.h"
 #include "utils/typcache.h"
 
+#include "base/prefetch.h"
 #include "columnar/collation.h"
 #include "exec/feed_order.h"
 #include "exec/feeder.h"
@@ -38,6 +39,9 @@
 
 /* Fewer rows are sorted group by group. */
 #define ORDERED_ROWS	64
+
+/* So many rows before their turn values are sought in memory, and what leads to them before. */
+#define AHEAD	8
 
 /* If so many of the first rows differ, no more repeated ones are sought as rows come. */
 #define SAMPLE_ROWS		16384
@@ -216,23 +220,23 @@ equal_rows(GpucolFeeder *f, uint32 x, uint32 y)
 	return true;
 }
 
-/* The hash of the bytes that DISTINCT compares, and whether those of two kept rows are the same. */
+/* The hash of the bytes that DISTINCT compares of an offered row; whether those of two kept rows are the same. */
 static uint64
-hash_image(GpucolFeeder *f, uint32 row)
+hash_image(GpucolFeeder *f, const GpucolFeedInput *input, uint32 row)
 {
 	uint64		hash = 0;
 	int			only = f->sort_args[0];
 
 	if (f->by_function)
-		return gpucol_hash_mix(hash, f->kept.isnull[only][row] ? UINT64_MAX :
+		return gpucol_hash_mix(hash, input->isnull[only][row] ? UINT64_MAX :
 							   DatumGetUInt32(FunctionCall1Coll(&f->hash, f->sorts[0].ssup_collation,
-																f->kept.values[only][row])));
+																input->values[only][row])));
 	for (int i = 0; i < f->ndistinct; i++)
 	{
 		int			arg = f->sort_args[i];
 
-		hash = gpucol_hash_mix(hash, f->kept.isnull[arg][row] ? UINT64_MAX :
-							   gpucol_image_hash(f->kept.values[arg][row], f->typlen[arg], f->typbyval[arg]));
+		hash = gpucol_hash_mix(hash, input->isnull[arg][row] ? UINT64_MAX :
+							   gpucol_image_hash(input->values[arg][row], f->typlen[arg], f->typbyval[arg]));
 	}
 	return hash;
 }
@@ -255,17 +259,97 @@ same_image(GpucolFeeder *f, uint32 x, uint32 y)
 	return true;
 }
 
+/* A batch's rows that count, and the hash of each where repeated ones are sought. */
+typedef struct Offered
+{
+	uint32		n;
+	uint32	   *rows;
+	uint64	   *hashes;
+} Offered;
+
+static void
+find_offered(GpucolFeeder *f, const GpucolFeedInput *input, uint32 nrows, Offered *offered)
+{
+	offered->n = 0;
+	offered->rows = palloc(Max(nrows, 1) * sizeof(uint32));
+	offered->hashes = f->seeking ? palloc(Max(nrows, 1) * sizeof(uint64)) : NULL;
+	for (uint32 row = 0; row < nrows; row++)
+	{
+		if ((input->pass != NULL && !input->pass[row]) || is_of_no_use(f, input, row))
+			continue;
+		if (f->seeking)
+			offered->hashes[offered->n] = hash_image(f, input, row);
+		offered->rows[offered->n++] = row;
+	}
+}
+
+/* The slot where the search for an offered row begins; NULL: there is none. */
+static const uint64 *
+slot_ahead(const GpucolFeeder *f, const GpucolFeedRows *rows, const Offered *offered, uint32 i, uint32 set, uint64 *hash)
+{
+	const GpucolHashTable *table = &f->kept.seen.hash;
+
+	if (i >= offered->n)
+		return NULL;
+	*hash = gpucol_hash_mix(offered->hashes[i], rows->groups[(Size) set * rows->result->nrows + offered->rows[i]]);
+	return &table->slots[gpucol_hash_home(table, *hash)];
+}
+
+/* The kept row that an offered one is likely to be equal to, by the slot where its search begins. */
+static bool
+likely_equal(const GpucolFeeder *f, const GpucolFeedRows *rows, const Offered *offered, uint32 i, uint32 set,
+			 uint32 *number)
+{
+	uint64		hash;
+	const uint64 *slot = slot_ahead(f, rows, offered, i, set, &hash);
+
+	if (slot == NULL || *slot == 0 || (*slot ^ hash) >> 32 != 0)
+		return false;
+	*number = (uint32) *slot - 1;
+	return true;
+}
+
+/* Before an offered row's turn, have sought in memory what those behind it need: slots, numbers there, bytes. */
+static void
+seek_ahead(const GpucolFeeder *f, const GpucolFeedRows *rows, const Offered *offered, uint32 i)
+{
+	const GpucolKept *kept = &f->kept;
+
+	for (uint32 set = 0; f->seeking && kept->seen.hash.nslots > 0 && set < rows->nsets; set++)
+	{
+		uint64		hash;
+		uint32		number;
+		const uint64 *slot = slot_ahead(f, rows, offered, i + 3 * AHEAD, set, &hash);
+
+		if (slot != NULL)
+			GPUCOL_PREFETCH(slot, 1);
+		if (likely_equal(f, rows, offered, i + 2 * AHEAD, set, &number))
+		{
+			GPUCOL_PREFETCH(&kept->groups[number]);
+			for (int j = 0; j < f->ndistinct; j++)
+				GPUCOL_PREFETCH(&kept->values[f->sort_args[j]][number]);
+		}
+		if (!likely_equal(f, rows, offered, i + AHEAD, set, &number))
+			continue;
+		for (int j = 0; j < f->ndistinct; j++)
+		{
+			if (!f->typbyval[f->sort_args[j]])
+				GPUCOL_PREFETCH(DatumGetPointer(kept->values[f->sort_args[j]][number]));
+		}
+	}
+}
+
 /*
- * Is the last kept row, which does not count yet, one that DISTINCT has seen in its group?  Else
- * it is noted.
+ * Is the last kept row, which does not count yet, and whose values have this hash, one that DISTINCT has seen in
+ * its group?  Else it is noted.
  */
 static bool
-is_repeated(GpucolFeeder *f)
+is_repeated(GpucolFeeder *f, uint64 image)
 {
 	GpucolKept	   *kept = &f->kept;
 	uint32		row = (uint32) kept->n;
 	uint32		group = kept->groups[row];
-	uint64		hash = gpucol_hash_mix(hash_image(f, row), group);
+	uint64		hash = gpucol_hash_mix(image, group);
 	uint64		at;
 	uint32		number;
 
@@ -301,10 +385,12 @@ check_seeking(GpucolFeeder *f, uint64 nrows)
 	memset(&kept->seen, 0, sizeof(kept->seen));
 }
 
-/* Keep a row for a group, unless DISTINCT has seen it; `copied`: its values are copies already. */
+/* Keep an offered row for a group, unless DISTINCT has seen it; `copied`: its values are copies already. */
 static bool
-keep_row(GpucolFeeder *f, const GpucolFeedInput *input, uint32 row, uint32 group, bool copied)
+keep_row(GpucolFeeder *f, const GpucolFeedInput *input, const Offered *offered, uint32 number, uint32 group,
+		 bool copied)
 {
+	uint32		row = offered->rows[number];
 	GpucolKept	   *kept = &f->kept;
 	uint64		at = kept->n;
 
@@ -315,7 +401,7 @@ keep_row(GpucolFeeder *f, const GpucolFeedInput *input, uint32 row, uint32 group
 		kept->values[i][at] = kept->isnull[i][at] ? (Datum) 0 :
 			copied ? kept->values[i][at - 1] : input->values[i][row];
 	}
-	if (f->seeking && is_repeated(f))
+	if (f->seeking && is_repeated(f, offered->hashes[number]))
 		return false;
 	for (int i = 0; i < f->fed->nargs && !copied; i++)
 	{
@@ -331,32 +417,34 @@ gpucol_kept_rows(GpucolFeed *feed, GpucolFeeder *f, const GpucolFeedRows *rows, 
 {
 	uint32		nrows = rows->result->nrows;
 	GpucolKept	   *kept = &f->kept;
+	Offered		offered;
 	MemoryContext old;
 
 	reserve_kept(feed, f, (uint64) nrows * rows->nsets);
+	find_offered(f, input, nrows, &offered);
 	if (f->hashed)
 	{
 		gpucol_feed_reserve_states(feed, f, rows->ngroups);
 		gpucol_feed_call_enter(feed->aggstate, &f->call, feed->states);
 	}
 	old = MemoryContextSwitchTo(kept->context);
-	for (uint32 row = 0; row < nrows; row++)
+	for (uint32 i = 0; i < offered.n; i++)
 	{
 		bool		copied = false;
 
-		if ((input->pass != NULL && !input->pass[row]) || is_of_no_use(f, input, row))
-			continue;
+		seek_ahead(f, rows, &offered, i);
 		for (uint32 set = 0; set < rows->nsets; set++)
 		{
-			if (!keep_row(f, input, row, rows->groups[(Size) set * nrows + row], copied))
+			uint32		group = rows->groups[(Size) set * nrows + offered.rows[i]];
+
+			if (!keep_row(f, input, &offered, i, group, copied))
 				continue;
 			copied = true;
 			if (!f->hashed)
 				continue;
 			MemoryContextSwitchTo(old);
 			gpucol_feed_pass_arguments(f, kept->values, kept->isnull, kept->n - 1);
-			gpucol_feed_call_advance(feed->aggstate, &f->call,
-									 &f->states[rows->groups[(Size) set * nrows + row]]);
+			gpucol_feed_call_advance(feed->aggstate, &f->call, &f->states[group]);
 			ResetExprContext(feed->econtext);
 			MemoryContextSwitchTo(kept->context);
 		}
