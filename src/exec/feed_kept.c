@@ -285,7 +285,8 @@ find_offered(GpucolFeeder *f, const GpucolFeedInput *input, uint32 nrows, Offere
 
 /* The slot where the search for an offered row begins; NULL: there is none. */
 static const uint64 *
-slot_ahead(const GpucolFeeder *f, const GpucolFeedRows *rows, const Offered *offered, uint32 i, uint32 set, uint64 *hash)
+slot_ahead(const GpucolFeeder *f, const GpucolFeedRows *rows, const Offered *offered, uint32 i, uint32 set,
+		   uint64 *hash)
 {
 	const GpucolHashTable *table = &f->kept.seen.hash;
 
