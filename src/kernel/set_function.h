@@ -2,7 +2,7 @@
  *
  * set_function.h
  *	  Functions that make several rows of one: the elements of an array or of a slice of it, their subscripts, the
- *	  fields of a text.
+ *	  fields of a text, the elements of an array in jsonb as texts, and the keys of an object.
  *
  * Fields lie between separators: a constant, or single ASCII characters of a set, of which several
  * in a row may be one.  Elements and fields stay where the value is.
@@ -15,6 +15,7 @@
 #define GPUCOL_KERNEL_SET_FUNCTION_H
 
 #include "kernel/array_value.h"
+#include "kernel/jsonb_value.h"
 #include "kernel/status.h"
 
 /* Columns of the rows made: the element or field, and its number from 1 */
@@ -22,6 +23,11 @@
 #define GPUCOL_SET_NUMBER		1
 
 #define GPUCOL_SET_SEPARATOR	16	/* bytes, at most */
+#define GPUCOL_SET_PATH			64
+
+/* What is made of jsonb */
+#define GPUCOL_SET_ELEMENTS		1
+#define GPUCOL_SET_KEYS			2
 
 /* A function; constants of a program hold it (GpucolProbe.set). */
 typedef struct GpucolSetFunction
@@ -34,11 +40,14 @@ typedef struct GpucolSetFunction
 	uint8_t		ascii;			/* texts with other characters are UNSUPPORTED */
 	uint8_t		keeps_empty;	/* the empty text has one field, else none */
 	uint8_t		subscripts;		/* of the array's first dimension, instead of its elements */
+	uint8_t		jsonb;			/* what of such a value, or 0; then */
+	uint8_t		path_len;		/* of the field that these keys lead to: a byte with the length before each */
 	uint8_t		sliced;			/* of its elements those with subscripts from .. to of that dimension */
 	int32_t		from;
 	int32_t		to;
 	char		separator[GPUCOL_SET_SEPARATOR];
 	uint64_t	set[2];			/* bits of ASCII characters */
+	char		path[GPUCOL_SET_PATH];
 } GpucolSetFunction;
 
 /* Constants that hold one */
@@ -51,6 +60,8 @@ typedef struct GpucolSetCursor
 	GpucolArrayPlace place;
 	const char *at;				/* of the next field; NULL: there is none */
 	const char *end;
+	GpucolJsonb json;
+	GpucolJsonbChild child;
 } GpucolSetCursor;
 
 /* The places first .. *end - 1 of a slice in a dimension of some size and lower bound. */
@@ -89,10 +100,78 @@ gpucol_set_seek(const GpucolSetFunction *function, GpucolSetCursor *cursor)
 	return true;
 }
 
+/* Have all children of the cursor's container that are made texts? */
+static inline GpucolStatus
+gpucol_set_check_jsonb(const GpucolSetFunction *function, const GpucolJsonb *json)
+{
+	GpucolJsonbChild child = {0};
+	char		room[GPUCOL_JSONB_ROOM];
+
+	if (function->jsonb == GPUCOL_SET_KEYS ? !gpucol_jsonb_is_object(json) : !gpucol_jsonb_is_array(json))
+		return GPUCOL_UNSUPPORTED;	/* PostgreSQL has an error for it */
+	while (gpucol_jsonb_next(json, &child))
+		if (child.kind == GPUCOL_JSONB_CONTAINER ? function->jsonb != GPUCOL_SET_KEYS :
+			child.kind == GPUCOL_JSONB_NUMERIC && function->jsonb != GPUCOL_SET_KEYS &&
+			gpucol_jsonb_number(child.bytes, room) == 0)
+			return GPUCOL_UNSUPPORTED;
+	return child.number == json->nwords ? GPUCOL_OK : GPUCOL_CORRUPT;
+}
+
+/* Begin with what a path leads to in a value of jsonb; nothing if it leads nowhere. */
+static inline GpucolStatus
+gpucol_set_begin_jsonb(const GpucolSetFunction *function, GpucolBytes value, GpucolSetCursor *cursor)
+{
+	GpucolJsonb *json = &cursor->json;
+
+	memset(&cursor->child, 0, sizeof(cursor->child));
+	if (!gpucol_jsonb_open(value, json))
+		return GPUCOL_CORRUPT;
+	for (int at = 0; at < function->path_len; at += 1 + (uint8_t) function->path[at])
+	{
+		GpucolJsonbChild field;
+
+		if (!gpucol_jsonb_is_object(json) ||
+			!gpucol_jsonb_field(json, function->path + at + 1, (uint8_t) function->path[at], &field))
+		{
+			json->nwords = 0;
+			return GPUCOL_OK;
+		}
+		if (field.kind == GPUCOL_JSONB_CONTAINER ? !gpucol_jsonb_open(field.bytes, json) : true)
+		{
+			/* a scalar has no fields, and no elements either, which is an error */
+			json->head = GPUCOL_JSONB_ARRAY | GPUCOL_JSONB_SCALAR;
+			json->nwords = 0;
+			if (field.kind == GPUCOL_JSONB_CONTAINER)
+				return GPUCOL_CORRUPT;
+		}
+	}
+	return gpucol_set_check_jsonb(function, json);
+}
+
+/* The next text made of jsonb, which a number's is written to `room` for. */
+static inline bool
+gpucol_set_next_jsonb(const GpucolSetFunction *function, GpucolSetCursor *cursor, char *room, GpucolBytes *item,
+					  bool *isnull)
+{
+	GpucolJsonbChild *child = &cursor->child;
+
+	if ((function->jsonb == GPUCOL_SET_KEYS && child->number == cursor->json.nwords / 2) ||
+		!gpucol_jsonb_next(&cursor->json, child))
+		return false;
+	*isnull = child->kind == GPUCOL_JSONB_NULL;
+	*item = *isnull ? (GpucolBytes) {"", 0} : child->kind == GPUCOL_JSONB_TRUE ? (GpucolBytes) {"true", 4} :
+		child->kind == GPUCOL_JSONB_FALSE ? (GpucolBytes) {"false", 5} : child->bytes;
+	if (child->kind == GPUCOL_JSONB_NUMERIC)
+		*item = (GpucolBytes) {room, gpucol_jsonb_number(child->bytes, room)};
+	return true;
+}
+
 /* Begin with a value that is not NULL. */
 static inline GpucolStatus
 gpucol_set_begin(const GpucolSetFunction *function, GpucolBytes value, GpucolSetCursor *cursor)
 {
+	if (function->jsonb != 0)
+		return gpucol_set_begin_jsonb(function, value, cursor);
 	if (!function->fields)
 	{
 		if (!gpucol_array_open(value, &cursor->array))
@@ -154,13 +233,19 @@ gpucol_set_before(const GpucolSetFunction *function, const GpucolSetCursor *curs
 	return function->subscripts && cursor->array.ndim > 0 ? (int64_t) gpucol_array_lower(&cursor->array, 0) - 1 : 0;
 }
 
-/* The next element or field, of a subscript nothing; false behind the last one. */
+/*
+ * The next element or field, of a subscript nothing; false behind the last one.  Of jsonb it may be in `room`,
+ * GPUCOL_JSONB_ROOM bytes.
+ */
 static inline bool
-gpucol_set_next(const GpucolSetFunction *function, GpucolSetCursor *cursor, GpucolBytes *item, bool *isnull)
+gpucol_set_next(const GpucolSetFunction *function, GpucolSetCursor *cursor, char *room, GpucolBytes *item,
+				bool *isnull)
 {
 	const char *found;
 	const char *behind = NULL;
 
+	if (function->jsonb != 0)
+		return gpucol_set_next_jsonb(function, cursor, room, item, isnull);
 	if (function->subscripts)
 	{
 		*isnull = false;

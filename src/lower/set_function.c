@@ -3,7 +3,8 @@
  * set_function.c
  *	  Set-returning functions whose rows engines make (kernel/set_function.h): unnest() of a column
  *	  of arrays or of a slice of it, generate_subscripts() of its first dimension, string_to_table() and
- *	  regexp_split_to_table() of a text, and the same as unnest() of string_to_array() and regexp_split_to_array().
+ *	  regexp_split_to_table() of a text, and the same as unnest() of string_to_array() and regexp_split_to_array();
+ *	  jsonb_array_elements_text() and jsonb_object_keys() of a column or of a field of it (j -> 'a' -> 'b').
  *
  * Separators are constants: of string_to_table() up to 16 bytes, of regexp_split_to_table() plain
  * characters or a set of them, or a class such as \W (pattern.c).
@@ -93,6 +94,56 @@ slice_of(const FuncExpr *expr)
 	return ref;
 }
 
+/* Is it one of jsonb? */
+static bool
+is_of_jsonb(const FuncExpr *expr)
+{
+	return expr->funcid == F_JSONB_ARRAY_ELEMENTS_TEXT || expr->funcid == F_JSONB_OBJECT_KEYS;
+}
+
+/* The operation j -> 'key' that an expression is, whose key is a constant; NULL if it is none. */
+static const OpExpr *
+field_of(const Expr *expr)
+{
+	const OpExpr *op = (const OpExpr *) expr;
+	const Const *key = IsA(op, OpExpr) && get_opcode(op->opno) == F_JSONB_OBJECT_FIELD ? lsecond(op->args) : NULL;
+
+	return key != NULL && IsA(key, Const) && !key->constisnull ? op : NULL;
+}
+
+/* What has the fields that a function of jsonb reads. */
+static Expr *
+jsonb_of(const FuncExpr *expr)
+{
+	Expr	   *value = linitial(expr->args);
+
+	while (field_of(value) != NULL)
+		value = linitial(field_of(value)->args);
+	return value;
+}
+
+/* Put the keys of a chain of fields behind one another. */
+static bool
+read_path(GpucolLower *l, const Expr *expr, GpucolSetFunction *function)
+{
+	const OpExpr *op = field_of(expr);
+	text	   *key;
+	Size		len;
+
+	if (op == NULL)
+		return true;
+	if (!read_path(l, linitial(op->args), function))
+		return false;
+	key = DatumGetTextPP(lsecond_node(Const, op->args)->constvalue);
+	len = VARSIZE_ANY_EXHDR(key);
+	if (function->path_len + 1 + len > GPUCOL_SET_PATH)
+		return gpucol_lower_decline(l, "keys of more than %d bytes", GPUCOL_SET_PATH);
+	function->path[function->path_len] = (char) len;
+	memcpy(function->path + function->path_len + 1, VARDATA_ANY(key), len);
+	function->path_len += 1 + len;
+	return true;
+}
+
 /* The array whose elements are made, without the casts that change nothing. */
 static Node *
 array_of(const FuncExpr *expr)
@@ -121,6 +172,12 @@ read_function(GpucolLower *l, const FuncExpr *expr, GpucolSetFunction *function)
 	memset(function, 0, sizeof(*function));
 	if (splitting(expr) != NULL)
 		return read_separator(l, splitting(expr), function);
+	if (is_of_jsonb(expr))
+	{
+		function->jsonb = expr->funcid == F_JSONB_OBJECT_KEYS ? GPUCOL_SET_KEYS : GPUCOL_SET_ELEMENTS;
+		function->width = GPUCOL_ARRAY_VARYING;
+		return read_path(l, linitial(expr->args), function);
+	}
 	if (is_subscripts(expr))
 	{
 		function->subscripts = true;
@@ -147,7 +204,7 @@ gpucol_lower_is_set(const FuncExpr *expr)
 {
 	GpucolElement element;
 
-	if (splitting(expr) != NULL || is_subscripts(expr))
+	if (splitting(expr) != NULL || is_subscripts(expr) || is_of_jsonb(expr))
 		return true;
 	return expr->funcid == F_UNNEST_ANYARRAY &&
 		gpucol_lower_element(exprType(array_of(expr)), &element);
@@ -158,6 +215,8 @@ gpucol_lower_set_argument(const FuncExpr *expr)
 {
 	if (splitting(expr) != NULL)
 		return linitial(splitting(expr)->args);
+	if (is_of_jsonb(expr))
+		return jsonb_of(expr);
 	return (Expr *) array_of(expr);
 }
 

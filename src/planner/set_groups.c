@@ -268,7 +268,7 @@ are_known(Node *node, Index rti)
 	if (!gpucol_lower_is_set(function))
 		return !bms_is_member(rti, pull_varnos(NULL, node));
 	column = (const Var *) gpucol_lower_set_argument(function);
-	return IsA(column, Var) && get_element_type(column->vartype) != InvalidOid;
+	return IsA(column, Var) && (column->vartype == JSONBOID || get_element_type(column->vartype) != InvalidOid);
 }
 
 /* Do engines make the elements of arrays for a query, and all that it makes of a table's rows? */

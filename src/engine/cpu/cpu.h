@@ -422,6 +422,7 @@ typedef struct GpucolCpuOutput
 	GpucolResultColumn *columns;
 	uint8_t   **nulls;
 	void	  **values;
+	char	  **texts;			/* NULL, or room for those that sets write (set.c) */
 } GpucolCpuOutput;
 
 /* Registers that are read after a stage of the program (engine/cpu/live.c). */

@@ -108,6 +108,7 @@ typedef struct GpucolCpuItems
 	GpucolBytes *items;			/* batch */
 	uint8_t    *nulls;
 	int64_t    *numbers;
+	char	   *texts;			/* of jsonb: room for those of numbers, else NULL */
 	int64_t    *integers;		/* in place of items, where they are unpacked; */
 	bool		no_null;		/* none is NULL then */
 	bool		numbered;		/* the program loads numbers */
@@ -280,6 +281,9 @@ extern void gpucol_cpu_set_free(GpucolRun *run, GpucolCpuExpansion *expansion);
 extern void gpucol_cpu_set_open(GpucolCpuWorker *worker, const GpucolCpuProbe *probe, GpucolCpuItems *set);
 extern GpucolStatus gpucol_cpu_set_list(GpucolCpuExpansion *expansion, const GpucolCpuProbe *probe,
 										uint32_t *listed);
+/* Does a set write texts of its own?  They stay until the next batch: copy values that are such, in `room`. */
+extern bool gpucol_cpu_set_writes(const GpucolRun *run);
+extern void gpucol_cpu_set_copy(const GpucolCpuWorker *worker, GpucolBytes *values, uint32_t n, char *room);
 /* Of the batch elements at[], ascending, are left. */
 extern void gpucol_cpu_set_keep(GpucolCpuItems *set, const uint16_t *at, uint32_t n);
 extern void gpucol_cpu_set_load(GpucolCpuWorker *worker, const GpucolCpuProbe *probe, int column,

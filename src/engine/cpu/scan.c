@@ -22,7 +22,7 @@
  *
  *-------------------------------------------------------------------------
  */
-#include "engine/cpu/cpu.h"
+#include "engine/cpu/join.h"
 
 #define FIRST_BLOCK UINT64_C(0x80000000)	/* of virtual TIDs */
 #define BLOCK_ROWS 256
@@ -51,8 +51,9 @@ init_buffer(GpucolRun *run, GpucolCpuOutput *output)
 	output->columns = gpucol_cpu_alloc0(run, sizeof(GpucolResultColumn) * (n + 1));
 	output->values = gpucol_cpu_alloc0(run, sizeof(void *) * (n + 1));
 	output->nulls = gpucol_cpu_alloc0(run, sizeof(uint8_t *) * (n + 1));
+	output->texts = gpucol_cpu_alloc0(run, sizeof(char *) * (n + 1));
 	if (output->tids == NULL || output->columns == NULL ||
-		output->values == NULL || output->nulls == NULL)
+		output->values == NULL || output->nulls == NULL || output->texts == NULL)
 		return GPUCOL_OUT_OF_MEMORY;
 	for (size_t k = 0; k < n; k++)
 	{
@@ -62,6 +63,12 @@ init_buffer(GpucolRun *run, GpucolCpuOutput *output)
 		output->nulls[k] = gpucol_cpu_alloc(run, GPUCOL_VECTOR_VALUES);
 		if (output->values[k] == NULL || output->nulls[k] == NULL)
 			return GPUCOL_OUT_OF_MEMORY;
+		if (cls == GPUCOL_CLASS_S && run->out.take == NULL && gpucol_cpu_set_writes(run))
+		{
+			output->texts[k] = gpucol_cpu_alloc(run, GPUCOL_JSONB_ROOM * GPUCOL_VECTOR_VALUES);
+			if (output->texts[k] == NULL)
+				return GPUCOL_OUT_OF_MEMORY;
+		}
 		output->columns[k].cls = cls;
 		output->columns[k].i = output->values[k];
 		output->columns[k].d = output->values[k];
@@ -260,6 +267,9 @@ gpucol_cpu_scan_emit(GpucolCpuWorker *worker, const GpucolCpuVector *vector)
 
 		copy_output(reg, worker->nsel, output->values[k], at);
 		put_nulls(reg, worker->nsel, &output->columns[k], output->nulls[k], at);
+		if (output->texts[k] != NULL)
+			gpucol_cpu_set_copy(worker, (GpucolBytes *) output->values[k] + at, worker->nsel,
+								output->texts[k] + (size_t) GPUCOL_JSONB_ROOM * at);
 	}
 	if (run->out.take != NULL)
 	{

@@ -91,6 +91,10 @@ gpucol_cpu_set_init(GpucolRun *run, const GpucolCpuProbe *probe, GpucolCpuExpans
 	set->nulls = gpucol_cpu_alloc(run, n);
 	set->numbers = gpucol_cpu_alloc(run, sizeof(int64_t) * n);
 	set->integers = gpucol_cpu_alloc(run, sizeof(int64_t) * n);
+	if (probe->function.jsonb != 0)
+		set->texts = gpucol_cpu_alloc(run, GPUCOL_JSONB_ROOM * n);
+	if (probe->function.jsonb != 0 && set->texts == NULL)
+		return GPUCOL_OUT_OF_MEMORY;
 	return set->values == NULL || set->items == NULL || set->absent == NULL || set->nulls == NULL ||
 		set->numbers == NULL || set->integers == NULL ? GPUCOL_OUT_OF_MEMORY : GPUCOL_OK;
 }
@@ -108,6 +112,7 @@ gpucol_cpu_set_free(GpucolRun *run, GpucolCpuExpansion *expansion)
 	gpucol_cpu_free(run, set->nulls);
 	gpucol_cpu_free(run, set->numbers);
 	gpucol_cpu_free(run, set->integers);
+	gpucol_cpu_free(run, set->texts);
 	gpucol_cpu_free(run, set);
 }
 
@@ -285,7 +290,8 @@ gpucol_cpu_set_list(GpucolCpuExpansion *expansion, const GpucolCpuProbe *probe, 
 		}
 		if (!absent)
 			n = add_run(expansion, probe, n);
-		while (!absent && n < GPUCOL_VECTOR_VALUES && gpucol_set_next(&probe->function, &set->cursor, &item, &isnull))
+		while (!absent && n < GPUCOL_VECTOR_VALUES &&
+			   gpucol_set_next(&probe->function, &set->cursor, set->texts + GPUCOL_JSONB_ROOM * n, &item, &isnull))
 			add_item(expansion, n++, item, isnull);
 		if (n == GPUCOL_VECTOR_VALUES)
 			break;
@@ -299,6 +305,33 @@ gpucol_cpu_set_list(GpucolCpuExpansion *expansion, const GpucolCpuProbe *probe, 
 	}
 	*listed = n;
 	return GPUCOL_OK;
+}
+
+bool
+gpucol_cpu_set_writes(const GpucolRun *run)
+{
+	for (int p = 0; p < run->join.nprobes; p++)
+		if (run->join.probes[p].is_set && run->join.probes[p].function.jsonb != 0)
+			return true;
+	return false;
+}
+
+void
+gpucol_cpu_set_copy(const GpucolCpuWorker *worker, GpucolBytes *values, uint32_t n, char *room)
+{
+	for (int p = 0; p < worker->run->join.nprobes; p++)
+	{
+		const GpucolCpuItems *set = worker->trail->expansions[p].set;
+		const char *texts = set != NULL ? set->texts : NULL;
+
+		for (uint32_t j = 0; j < n && texts != NULL; j++)
+		{
+			if ((uintptr_t) values[j].data - (uintptr_t) texts >= (size_t) GPUCOL_JSONB_ROOM * GPUCOL_VECTOR_VALUES)
+				continue;
+			memcpy(room + (size_t) GPUCOL_JSONB_ROOM * j, values[j].data, values[j].len);
+			values[j].data = room + (size_t) GPUCOL_JSONB_ROOM * j;
+		}
+	}
 }
 
 void
