@@ -13,7 +13,15 @@
  *
  * Groups take NULLs for equal, as set operations do.  A branch is grouped by values of its own types
  * only if these are the operation's: others could be equal in one type and differ in the other.
- * INTERSECT ALL and EXCEPT ALL stay, over branches that may be rewritten.
+ *
+ * INTERSECT ALL and EXCEPT ALL count the rows of each group, and a group's row comes as often as it is to:
+ *
+ *		a EXCEPT ALL b	->	SELECT c FROM (SELECT c, generate_series(1, max(l) - max(r)) FROM (
+ *								SELECT c, count(*) AS l, 0 AS r FROM a GROUP BY c UNION ALL
+ *								SELECT c, 0, count(*) FROM b GROUP BY c) u GROUP BY c HAVING max(l) - max(r) > 0) s
+ *
+ * (least(max(l), max(r)) for INTERSECT ALL), where equal values cannot be told from each other.  Otherwise they stay,
+ * over branches that may be rewritten.
  *
  * Where nearly each row of a differs, set_joins.c makes joins.
  *
@@ -36,7 +44,9 @@
 #include "utils/fmgroids.h"
 #include "utils/lsyscache.h"
 
+#include "columnar/collation.h"
 #include "guc.h"
+#include "plan/make.h"
 #include "planner/planner.h"
 #include "planner/set_operations.h"
 #include "planner/subquery.h"
@@ -335,6 +345,131 @@ build_sides(const SetOperationStmt *node, Query *left, Query *right)
 	return result;
 }
 
+/* ---- INTERSECT ALL and EXCEPT ALL ---- */
+
+/* Has a side of an operation the types of its columns? */
+static bool
+is_of_types(const Query *query, Node *side, const SetOperationStmt *node)
+{
+	const SetOperationStmt *below = (const SetOperationStmt *) side;
+
+	if (IsA(side, RangeTblRef))
+		return has_types(rt_fetch(((const RangeTblRef *) side)->rtindex, query->rtable)->subquery, node);
+	return equal(below->colTypes, node->colTypes) && equal(below->colCollations, node->colCollations);
+}
+
+/* Are equal rows of such an operation the same, so that they can be counted? */
+static bool
+is_countable(const Query *query, const SetOperationStmt *node)
+{
+	ListCell   *lc;
+
+	if (node->op == SETOP_UNION || !node->all || node->colTypes == NIL ||
+		list_length(node->groupClauses) != list_length(node->colTypes) ||
+		!is_of_types(query, node->larg, node) || !is_of_types(query, node->rarg, node))
+		return false;
+	foreach(lc, node->groupClauses)
+	{
+		int			i = foreach_current_index(lc);
+		Oid			type = getBaseType(list_nth_oid(node->colTypes, i));
+
+		if (!OidIsValid(lfirst_node(SortGroupClause, lc)->eqop) ||
+			(!gpucol_equal_by_bytes(type, list_nth_oid(node->colCollations, i)) &&
+			 get_typtype(type) != TYPTYPE_ENUM &&
+			 (type != NUMERICOID || list_nth_int(node->colTypmods, i) < (int) VARHDRSZ)))
+			return false;
+	}
+	return true;
+}
+
+static Expr *
+integer(int64 value)
+{
+	return (Expr *) makeConst(INT8OID, -1, InvalidOid, sizeof(int64), Int64GetDatum(value), false, FLOAT8PASSBYVAL);
+}
+
+static void
+add_column(Query *query, Expr *expr, const char *name)
+{
+	query->targetList = lappend(query->targetList,
+								makeTargetEntry(expr, list_length(query->targetList) + 1, pstrdup(name), false));
+}
+
+/* The groups of a branch, and behind their columns how many rows each has on the left, and on the right. */
+static Query *
+count_side(const SetOperationStmt *node, Query *branch, int side)
+{
+	Expr	   *count = (Expr *) gpucol_make_aggregate(F_COUNT_, INT8OID, NULL);
+
+	branch = read_query(branch);
+	group_by_columns(branch, node->groupClauses);
+	branch->hasAggs = true;
+	add_column(branch, side == LEFT_SIDE ? count : integer(0), "l");
+	add_column(branch, side == LEFT_SIDE ? integer(0) : count, "r");
+	return branch;
+}
+
+/* How often a group's row is in the result; the counts are the last columns of the table. */
+static Expr *
+count_result(const SetOperationStmt *node)
+{
+	AttrNumber	first = list_length(node->colTypes) + 1;
+	Expr	   *sides[2];
+	MinMaxExpr *least;
+
+	for (int i = 0; i < 2; i++)
+		sides[i] = (Expr *) gpucol_make_aggregate(F_MAX_INT8, INT8OID,
+												  (Expr *) makeVar(1, first + i, INT8OID, -1, InvalidOid, 0));
+	if (node->op == SETOP_EXCEPT)
+		return (Expr *) makeFuncExpr(F_INT8MI, INT8OID, list_make2(sides[0], sides[1]), InvalidOid, InvalidOid,
+									 COERCE_EXPLICIT_CALL);
+	least = makeNode(MinMaxExpr);
+	least->minmaxtype = INT8OID;
+	least->op = IS_LEAST;
+	least->args = list_make2(sides[0], sides[1]);
+	least->location = -1;
+	return (Expr *) least;
+}
+
+/* Rows as often as the counts of both sides say. */
+static Query *
+build_counted(const SetOperationStmt *node, Query *left, Query *right)
+{
+	FuncExpr   *series;
+	Query	   *result;
+
+	left = count_side(node, left, LEFT_SIDE);
+	right = count_side(node, right, RIGHT_SIDE);
+	result = read_query(gpucol_set_operation(SETOP_UNION, true, node, list_make2(left, right)));
+	result->targetList = list_truncate(result->targetList, list_length(node->colTypes));
+	group_by_columns(result, node->groupClauses);
+	result->hasAggs = true;
+	result->havingQual = (Node *) makeFuncExpr(F_INT8GT, BOOLOID, list_make2(count_result(node), integer(0)),
+											   InvalidOid, InvalidOid, COERCE_EXPLICIT_CALL);
+	series = makeFuncExpr(F_GENERATE_SERIES_INT8_INT8, INT8OID, list_make2(integer(1), count_result(node)),
+						  InvalidOid, InvalidOid, COERCE_EXPLICIT_CALL);
+	series->funcretset = true;
+	add_column(result, (Expr *) series, "times");
+	result->hasTargetSRFs = true;
+	result = read_query(result);
+	result->targetList = list_truncate(result->targetList, list_length(node->colTypes));
+	return result;
+}
+
+/* May the user call what counts rows? */
+static bool
+may_count(void)
+{
+	static const Oid functions[] = {F_COUNT_, F_MAX_INT8, F_INT8MI, F_INT8GT, F_GENERATE_SERIES_INT8_INT8};
+
+	for (int i = 0; i < (int) lengthof(functions); i++)
+	{
+		if (!gpucol_subquery_may_call(functions[i]))
+			return false;
+	}
+	return true;
+}
+
 /*
  * What takes the place of a node of a query's set operations, as a query one level below.
  */
@@ -356,7 +491,8 @@ build(Query *query, Node *node)
 	left = build(query, stmt->larg);
 	right = build(query, stmt->rarg);
 	if (stmt->all)
-		return gpucol_set_operation(stmt->op, true, stmt, list_make2(left, right));
+		return is_countable(query, stmt) ? build_counted(stmt, left, right) :
+			gpucol_set_operation(stmt->op, true, stmt, list_make2(left, right));
 	joined = gpucol_set_join(stmt, &left, &right);
 	if (joined == NULL)
 		return build_sides(stmt, left, right);
@@ -378,7 +514,7 @@ are_groups(Query *query, Node *node, bool *useful)
 	check_stack_depth();
 	if (IsA(node, RangeTblRef))
 		return true;
-	*useful |= !stmt->all;
+	*useful |= !stmt->all || is_countable(query, stmt);
 	foreach(lc, stmt->all ? NIL : stmt->groupClauses)
 	{
 		int			i = foreach_current_index(lc);
@@ -429,7 +565,7 @@ rewrite_operations(Query *query)
 	if (query->setOperations == NULL || !are_groups(query, query->setOperations, &useful) || !useful ||
 		query->rowMarks != NIL || !OidIsValid(gpucol_subquery_table(query)) ||
 		contain_volatile_functions((Node *) query) || !gpucol_subquery_may_call(F_BIT_OR_INT4) ||
-		!gpucol_subquery_may_call(F_INT4EQ))
+		!gpucol_subquery_may_call(F_INT4EQ) || !may_count())
 		return false;
 	result = build(query, query->setOperations);
 	foreach(lc, query->targetList)
