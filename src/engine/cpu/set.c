@@ -157,6 +157,13 @@ add_item(GpucolCpuExpansion *expansion, uint32_t n, GpucolBytes item, bool isnul
 	set->numbers[n] = ++set->number + set->before;
 }
 
+/* Where the text of a number is written, the n-th of the batch. */
+static char *
+text_room(const GpucolCpuItems *set, uint32_t n)
+{
+	return set->texts != NULL ? set->texts + (size_t) GPUCOL_JSONB_ROOM * n : NULL;
+}
+
 /* Add elements of a fixed width that lie one behind the other to the batch, as many as it takes; the batch's length. */
 static uint32_t
 add_run(GpucolCpuExpansion *expansion, const GpucolCpuProbe *probe, uint32_t n)
@@ -291,7 +298,7 @@ gpucol_cpu_set_list(GpucolCpuExpansion *expansion, const GpucolCpuProbe *probe, 
 		if (!absent)
 			n = add_run(expansion, probe, n);
 		while (!absent && n < GPUCOL_VECTOR_VALUES &&
-			   gpucol_set_next(&probe->function, &set->cursor, set->texts + GPUCOL_JSONB_ROOM * n, &item, &isnull))
+			   gpucol_set_next(&probe->function, &set->cursor, text_room(set, n), &item, &isnull))
 			add_item(expansion, n++, item, isnull);
 		if (n == GPUCOL_VECTOR_VALUES)
 			break;
