@@ -7,6 +7,7 @@
  */
 #include "postgres.h"
 
+#include "kernel/set_function.h"
 #include "lower/pipe.h"
 
 /*
@@ -91,7 +92,8 @@ find_payload(const GpucolPipe *pipe, AttrNumber attnum)
 		{
 			payload.probe = foreach_current_index(lc);
 			payload.column = step->build->set == NULL ? list_length(step->inner_keys) + attnum - step->first :
-				castNode(Var, list_nth(step->payload, attnum - step->first))->varattno - 1;
+				castNode(Var, list_nth(step->payload, attnum - step->first))->varattno == 1 ? GPUCOL_SET_VALUE :
+				GPUCOL_SET_NUMBER;
 		}
 	}
 	return payload;

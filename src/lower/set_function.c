@@ -4,7 +4,8 @@
  *	  Set-returning functions whose rows engines make (kernel/set_function.h): unnest() of a column
  *	  of arrays or of a slice of it, generate_subscripts() of its first dimension, string_to_table() and
  *	  regexp_split_to_table() of a text, and the same as unnest() of string_to_array() and regexp_split_to_array();
- *	  jsonb_array_elements_text() and jsonb_object_keys() of a column or of a field of it (j -> 'a' -> 'b').
+ *	  jsonb_array_elements_text() and jsonb_object_keys() of a column or of a field of it (j -> 'a' -> 'b'), and the
+ *	  keys that jsonb_each() and jsonb_each_text() return, where nobody reads their values.
  *
  * Separators are constants: of string_to_table() up to 16 bytes, of regexp_split_to_table() plain
  * characters or a set of them, or a class such as \W (pattern.c).
@@ -94,11 +95,18 @@ slice_of(const FuncExpr *expr)
 	return ref;
 }
 
+bool
+gpucol_lower_is_fields(const FuncExpr *expr)
+{
+	return expr->funcid == F_JSONB_EACH || expr->funcid == F_JSONB_EACH_TEXT;
+}
+
 /* Is it one of jsonb? */
 static bool
 is_of_jsonb(const FuncExpr *expr)
 {
-	return expr->funcid == F_JSONB_ARRAY_ELEMENTS_TEXT || expr->funcid == F_JSONB_OBJECT_KEYS;
+	return expr->funcid == F_JSONB_ARRAY_ELEMENTS_TEXT || expr->funcid == F_JSONB_OBJECT_KEYS ||
+		gpucol_lower_is_fields(expr);
 }
 
 /* The operation j -> 'key' that an expression is, whose key is a constant; NULL if it is none. */
@@ -174,7 +182,7 @@ read_function(GpucolLower *l, const FuncExpr *expr, GpucolSetFunction *function)
 		return read_separator(l, splitting(expr), function);
 	if (is_of_jsonb(expr))
 	{
-		function->jsonb = expr->funcid == F_JSONB_OBJECT_KEYS ? GPUCOL_SET_KEYS : GPUCOL_SET_ELEMENTS;
+		function->jsonb = expr->funcid == F_JSONB_ARRAY_ELEMENTS_TEXT ? GPUCOL_SET_ELEMENTS : GPUCOL_SET_KEYS;
 		function->width = GPUCOL_ARRAY_VARYING;
 		return read_path(l, linitial(expr->args), function);
 	}

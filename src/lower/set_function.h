@@ -16,6 +16,9 @@
 /* Is a set-returning function one that engines know, whatever its arguments? */
 extern bool gpucol_lower_is_set(const FuncExpr *expr);
 
+/* Does it return keys and values, of which engines have the keys alone? */
+extern bool gpucol_lower_is_fields(const FuncExpr *expr);
+
 /* What a function makes rows of: its first argument, without casts that keep the bytes. */
 extern Expr *gpucol_lower_set_argument(const FuncExpr *expr);
 

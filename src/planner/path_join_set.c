@@ -12,6 +12,9 @@
  */
 #include "postgres.h"
 
+#include "access/sysattr.h"
+#include "catalog/pg_collation.h"
+#include "catalog/pg_type.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
 #include "optimizer/clauses.h"
@@ -60,13 +63,17 @@ make_rows(const RangeTblEntry *rte, const RelOptInfo *rel, FuncExpr *function)
 {
 	GpucolPipe *rows = palloc0(sizeof(GpucolPipe));
 	Oid			type = exprType((Node *) function);
+	bool		fields = gpucol_lower_is_fields(function);
 
 	rows->relids = rel->relids;
 	rows->set = function;
-	rows->outputs = list_make1(makeVar(rel->relid, 1, type, exprTypmod((Node *) function),
-									   exprCollation((Node *) function), 0));
+	if (fields)
+		rows->outputs = list_make1(makeVar(rel->relid, 1, TEXTOID, -1, DEFAULT_COLLATION_OID, 0));
+	else
+		rows->outputs = list_make1(makeVar(rel->relid, 1, type, exprTypmod((Node *) function),
+										   exprCollation((Node *) function), 0));
 	if (rte->funcordinality)
-		rows->outputs = lappend(rows->outputs, makeVar(rel->relid, 2, INT8OID, -1, InvalidOid, 0));
+		rows->outputs = lappend(rows->outputs, makeVar(rel->relid, fields ? 3 : 2, INT8OID, -1, InvalidOid, 0));
 	gpucol_pipe_source(rows, gpucol_pipe_exprs_desc(rows->outputs));
 	return rows;
 }
@@ -102,6 +109,17 @@ add_conditions(const GpucolPipe *drive, GpucolPipeStep *step, List *conditions, 
 	return NULL;
 }
 
+/* Does something read a column of the rows of a function? */
+static bool
+reads_column(const RelOptInfo *rel, AttrNumber attno)
+{
+	Bitmapset  *tested = NULL;
+
+	pull_varattnos((Node *) extract_actual_clauses(rel->baserestrictinfo, false), rel->relid, &tested);
+	return !bms_is_empty(rel->attr_needed[attno - rel->min_attr]) ||
+		bms_is_member(attno - FirstLowInvalidHeapAttributeNumber, tested);
+}
+
 GpucolPipeStep *
 gpucol_join_set_step(PlannerInfo *root, const GpucolPipe *drive, RelOptInfo *rel, JoinType jointype,
 					 List *restrictlist, Relids joined, const char **reason)
@@ -118,6 +136,8 @@ gpucol_join_set_step(PlannerInfo *root, const GpucolPipe *drive, RelOptInfo *rel
 	if (*reason == NULL && function->funcid == F_GENERATE_SUBSCRIPTS_ANYARRAY_INT4 &&
 		planner_rt_fetch(rel->relid, root)->funcordinality)
 		*reason = "subscripts with their numbers";
+	if (*reason == NULL && gpucol_lower_is_fields(function) && (reads_column(rel, 0) || reads_column(rel, 2)))
+		*reason = "the values of fields";
 	if (*reason != NULL)
 		return NULL;
 	step->kind = outer ? GPUCOL_JOIN_SET_LEFT : GPUCOL_JOIN_SET;

@@ -84,7 +84,8 @@ is_known(Query *query, Expr *set)
 	Var		   *column;
 	RangeTblEntry *rte;
 
-	if (!IsA(set, FuncExpr) || !function->funcretset || !gpucol_lower_is_set(function))
+	if (!IsA(set, FuncExpr) || !function->funcretset || !gpucol_lower_is_set(function) ||
+		gpucol_lower_is_fields(function))
 		return false;
 	column = (Var *) gpucol_lower_set_argument(function);
 	if (!IsA(column, Var) || column->varlevelsup != 0 || column->varattno <= 0)

@@ -53,6 +53,10 @@ SELECT q, twin(q) AS node FROM unnest(ARRAY[
 	'SELECT k, length(string_agg(v, '','' ORDER BY v COLLATE "C")), count(DISTINCT left(v, 2)) FROM T, jsonb_array_elements_text(m) v GROUP BY k',
 	'SELECT v, w, count(*) FROM T, jsonb_array_elements_text(m) v, jsonb_array_elements_text(j -> ''a'' -> ''b'') w WHERE id < 500 GROUP BY v, w',
 	'SELECT v::numeric + w::numeric, count(*) FROM T, jsonb_array_elements_text(m) v, jsonb_array_elements_text(m) w WHERE id = 2003 AND v < ''2'' AND w > ''65'' GROUP BY 1',
+	'SELECT key, count(*), sum(k) FROM T, jsonb_each(j) WHERE id <> -4 GROUP BY key',
+	'SELECT k, key, count(*) FROM T, jsonb_each_text(j -> ''a'') WHERE key > ''b'' GROUP BY k, key',
+	'SELECT key, o, count(*) FROM T, jsonb_each(j) WITH ORDINALITY q(key, v, o) WHERE id <> -4 GROUP BY key, o',
+	'SELECT key, count(*) FROM T LEFT JOIN LATERAL jsonb_each(j -> ''a'') ON key LIKE ''k%'' GROUP BY key',
 	'SELECT v, count(*) FROM T, jsonb_array_elements_text(j -> ''key7'') v WHERE id = 2001 GROUP BY v']) q;
 -- errors are PostgreSQL's, and so are texts of containers and of long numbers
 SELECT q, CASE WHEN twin(q) ~ '^Gpucol' THEN left(twin_result(q, 'packed', 'allow'), 60) ELSE twin(q) END AS result FROM unnest(ARRAY[
@@ -62,6 +66,15 @@ SELECT q, CASE WHEN twin(q) ~ '^Gpucol' THEN left(twin_result(q, 'packed', 'allo
 	'SELECT v, count(*) FROM T, jsonb_array_elements_text(j -> ''a'') v GROUP BY v',
 	'SELECT v, count(*) FROM T, jsonb_array_elements_text(j -> ''key1'') v GROUP BY v',
 	'SELECT v, count(*) FROM T, jsonb_object_keys(j -> ''key1'') v GROUP BY v']) q;
+-- the values of fields are PostgreSQL's
+SELECT q, twin(q) AS node, string_agg(line, E'\n') FILTER (WHERE line ~ 'Function Scan|ProjectSet') AS sets FROM unnest(ARRAY[
+	'SELECT key, min(value) FROM T, jsonb_each_text(j) WHERE id <> -4 GROUP BY key',
+	'SELECT key, count(*) FROM T, jsonb_each_text(j) WHERE value > ''5'' AND id <> -4 GROUP BY key',
+	'SELECT q, count(*) FROM T, jsonb_each_text(j) q WHERE id <> -4 GROUP BY q',
+	'SELECT count(q), count(key) FROM T, jsonb_each_text(j) q WHERE id <> -4',
+	'SELECT jsonb_each_text(j), count(*) FROM T WHERE id <> -4 GROUP BY 1',
+	'SELECT s.key, count(*) FROM T, jsonb_each_text(j) s, jsonb_each_text(j) o WHERE s.value = o.value AND id < 50 AND id <> -4 GROUP BY 1',
+	'SELECT key, count(*) FROM T, jsonb_each_text(j) WHERE value = k::text AND id <> -4 GROUP BY key']) q, plan(regexp_replace(q, '\yT\y', 'packed', 'g')) line GROUP BY q ORDER BY q COLLATE "C";
 CREATE TABLE odd_plain AS SELECT i AS id, j FROM (VALUES (1, '[[1, 2], {"a": 1}, 3]'::jsonb), (2, '["x"]'),
 	(3, jsonb_build_array(repeat('9', 40)::numeric, '1e-30'::numeric, (repeat('9', 28) || '.25')::numeric, '-0.5'::numeric))) x(i, j);
 CREATE TABLE odd (LIKE odd_plain) USING gpucol;
