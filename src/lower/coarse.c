@@ -13,6 +13,9 @@
  * or half of it in most zones today but was seconds once.  So timestamps are made coarse
  * within some years only and stay what they are outside, infinities too.
  *
+ * What to_char(ts, 'HH24:MI') shows is the same on all days, so that timestamps may be moved to one of them: the units
+ * of such have GPUCOL_COARSE_DAILY added.
+ *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
@@ -25,6 +28,7 @@
 #include "nodes/nodeFuncs.h"
 #include "pgtime.h"
 #include "utils/builtins.h"
+#include "utils/float.h"
 #include "utils/fmgroids.h"
 #include "utils/fmgrprotos.h"
 #include "utils/timestamp.h"
@@ -54,12 +58,40 @@ static const char *const unit_names[] = {
 	"day", "hour", "30 minutes", "15 minutes", "minute", "second", "millisecond"
 };
 
+/* Is a unit one of the time of day alone? */
+static bool
+is_daily(int64 unit)
+{
+	return unit % USECS_PER_SEC == GPUCOL_COARSE_DAILY && unit > USECS_PER_SEC;
+}
+
+/* The unit itself. */
+static int64
+plain_unit(int64 unit)
+{
+	return is_daily(unit) ? unit - GPUCOL_COARSE_DAILY : unit;
+}
+
+int64
+gpucol_coarse_both(int64 a, int64 b)
+{
+	return is_daily(a) && is_daily(b) ? Min(a, b) : Min(plain_unit(a), plain_unit(b));
+}
+
+double
+gpucol_coarse_most(int64 unit)
+{
+	return is_daily(unit) ? (double) USECS_PER_DAY / plain_unit(unit) : get_float8_infinity();
+}
+
 /*
  * The name of a unit.
  */
 const char *
 gpucol_coarse_name(int64 unit)
 {
+	if (is_daily(unit))
+		return psprintf("%s of the day", gpucol_coarse_name(plain_unit(unit)));
 	for (int i = 0; i < (int) lengthof(units); i++)
 	{
 		if (units[i] == unit)
@@ -238,6 +270,28 @@ is_shifted(Expr *expr, AttrNumber attnum, int64 *unit, int depth)
 	}
 }
 
+/* Does a format, in capitals, show nothing but the time of day? */
+static bool
+shows_time(const char *format)
+{
+	static const char *const patterns[] = {"HH24", "HH12", "HH", "MI", "SS", "AM", "PM", "A.M.", "P.M.", "FM"};
+
+	while (*format != '\0')
+	{
+		Size		len = isalpha((unsigned char) *format) || *format == '"' || *format == '\\' ? 0 : 1;
+
+		for (int i = 0; i < (int) lengthof(patterns) && len == 0; i++)
+		{
+			if (strncmp(format, patterns[i], strlen(patterns[i])) == 0)
+				len = strlen(patterns[i]);
+		}
+		if (len == 0)
+			return false;
+		format += len;
+	}
+	return true;
+}
+
 /*
  * What to_char looks at.  Letters that only might be one of its patterns count, so quoted
  * texts need no care.
@@ -265,7 +319,8 @@ format_unit(Expr *expr)
 	for (int i = 0; i < (int) lengthof(patterns); i++)
 	{
 		if (strstr(format, patterns[i].pattern) != NULL)
-			return patterns[i].unit;
+			return patterns[i].unit == 0 || !shows_time(format) ? patterns[i].unit :
+				patterns[i].unit + GPUCOL_COARSE_DAILY;
 	}
 	return USECS_PER_DAY;
 }
@@ -330,7 +385,7 @@ call_unit(Oid funcid, List *args, int *arg)
 			return format_unit(lsecond(args));
 		case F_TO_CHAR_TIMESTAMPTZ_TEXT:
 			*arg = 0;
-			return Min(format_unit(lsecond(args)), zone_unit(session_timezone));
+			return Min(plain_unit(format_unit(lsecond(args))), zone_unit(session_timezone));
 		case F_DATE_TIMESTAMP:
 			*arg = 0;
 			return USECS_PER_DAY;
@@ -361,7 +416,7 @@ call_unit(Oid funcid, List *args, int *arg)
 typedef struct Search
 {
 	AttrNumber	attnum;
-	int64		unit;
+	int64		unit;			/* -1: none yet */
 } Search;
 
 /* Is a call one for which the column may be coarse?  Notes how much. */
@@ -371,10 +426,12 @@ note_call(FuncExpr *call, Search *search)
 	int			arg;
 	int64		unit = call_unit(call->funcid, call->args, &arg);
 
+	if (unit > 0 && !IsA(list_nth(call->args, arg), Var))
+		unit = plain_unit(unit);
 	if (unit == 0 || !is_shifted(list_nth(call->args, arg), search->attnum, &unit, 0) ||
 		unit == 0)
 		return false;
-	search->unit = Min(search->unit, unit);
+	search->unit = search->unit < 0 ? unit : gpucol_coarse_both(search->unit, unit);
 	return true;
 }
 
@@ -402,12 +459,12 @@ int64
 gpucol_coarse_unit(TupleDesc desc, Expr *expr, AttrNumber attnum)
 {
 	Oid			type = TupleDescAttr(desc, attnum - 1)->atttypid;
-	Search		search = {.attnum = attnum,.unit = units[0]};
+	Search		search = {.attnum = attnum,.unit = -1};
 
 	if ((type != TIMESTAMPOID && type != TIMESTAMPTZOID) ||
 		unit_walker((Node *) expr, &search))
 		return 0;
-	return search.unit;
+	return search.unit < 0 ? units[0] : search.unit;
 }
 
 /*
@@ -416,11 +473,16 @@ gpucol_coarse_unit(TupleDesc desc, Expr *expr, AttrNumber attnum)
 int64
 gpucol_coarse_cut(int64 value, int64 unit)
 {
-	int64		rest = value % unit;
+	int64		plain = plain_unit(unit);
+	int64		rest = value % plain;
 
 	if (value < FIRST_COARSE || value >= END_COARSE)
 		return value;
-	return value - (rest < 0 ? rest + unit : rest);
+	value -= rest < 0 ? rest + plain : rest;
+	if (!is_daily(unit))
+		return value;
+	rest = value % USECS_PER_DAY;
+	return rest < 0 ? rest + USECS_PER_DAY : rest;
 }
 
 void
@@ -434,6 +496,8 @@ gpucol_coarse_lower(GpucolLower *l, int64 unit, GpucolValue *v)
 															   gpucol_calendar_number(l, END_COARSE)));
 	uint16		value = gpucol_calendar_choose(l, within, v->reg, gpucol_calendar_number(l, 0));
 
-	v->reg = gpucol_calendar_choose(l, within, gpucol_calendar_floor_multiple(l, value, unit),
-									v->reg);
+	value = gpucol_calendar_floor_multiple(l, value, plain_unit(unit));
+	if (is_daily(unit))
+		value = gpucol_calendar_floor_mod(l, value, USECS_PER_DAY);
+	v->reg = gpucol_calendar_choose(l, within, value, v->reg);
 }

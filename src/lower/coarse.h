@@ -10,6 +10,15 @@
 
 #include "lower/lower.h"
 
+/* Added to a unit of which only the time of day matters. */
+#define GPUCOL_COARSE_DAILY		INT64CONST(1000)
+
+/* The unit that does for what two units do for. */
+extern int64 gpucol_coarse_both(int64 a, int64 b);
+
+/* How many different values there are of a unit, within the years that are cut; infinite where that depends on them. */
+extern double gpucol_coarse_most(int64 unit);
+
 /*
  * The unit, in microseconds, to whose multiples the values of a column may be cut without
  * a change of an expression that refers to it; 0 = they may not be.

@@ -158,8 +158,7 @@ note_unit(GpucolLower *l, GpucolGroupPlan *plan, Expr *expr, AttrNumber attnum)
 	int64	   *unit = &plan->units[attnum - 1];
 	int64		needed = gpucol_coarse_unit(l->desc, expr, attnum);
 
-	if (*unit < 0 || needed < *unit)
-		*unit = needed;
+	*unit = *unit < 0 ? needed : gpucol_coarse_both(*unit, needed);
 }
 
 /* Have the engine group by the columns of an expression. */

@@ -20,6 +20,7 @@
 #include "utils/selfuncs.h"
 #include "utils/timestamp.h"
 
+#include "lower/coarse.h"
 #include "planner/path_agg.h"
 #include "planner/path_join.h"
 
@@ -38,6 +39,7 @@ count_units(PlannerInfo *root, Var *var, int64 unit, double most)
 	VariableStatData data;
 	AttStatsSlot slot;
 
+	most = Min(most, gpucol_coarse_most(unit));
 	examine_variable(root, (Node *) var, 0, &data);
 	if (HeapTupleIsValid(data.statsTuple) &&
 		get_attstatsslot(&slot, data.statsTuple, STATISTIC_KIND_HISTOGRAM, InvalidOid,

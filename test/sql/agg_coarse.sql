@@ -56,7 +56,14 @@ INSERT INTO key VALUES ('tz::date', true), ('CASE WHEN ts IS NULL THEN ''none'' 
 	('to_char(ts, ''YYYY'') || (ts > ''2024-03-31'')', false), ('to_char(ts + interval ''1 month'', ''YYYY-MM-DD'')', false), ('to_char(ts, d::text)', false),
 	('to_char(date_trunc(''day'', ts), ''HH24'')', false), ('to_char(ts - interval ''90 seconds'', ''HH24'')', false), ('to_char(tz + interval ''1 day'', ''DD'')', true);
 
+-- the time of day alone, and with what is of the day
+INSERT INTO key SELECT e, false FROM unnest(ARRAY['to_char(ts, ''HH24:MI:SS'')', 'to_char(ts, ''HH12-MI a.m.'')', 'to_char(ts, ''FMHH24'')', 'to_char(ts, ''HH24"h"MI'')', 'to_char(ts, ''HH24 MI US'')',
+	'to_char(ts, ''HH24:MI DY'')', 'to_char(ts, ''HH24'') || to_char(ts, ''MI'')', 'to_char(ts, ''HH24'') || to_char(ts, ''YYYY'')', 'to_char(ts, ''HH24:MI'') || date_trunc(''hour'', ts)', 'to_char(ts, '':'')',
+	'to_char(ts + interval ''1 hour'', ''HH24'')', 'to_char(ts AT TIME ZONE ''Europe/Berlin'', ''HH24:MI'')', 'to_char(ts, ''HH24'') || id % 2', 'to_char(ts, ''HH24:MI'') || ts::date']) e;
 SELECT expr, once_per(format('SELECT %s, count(*) FROM event GROUP BY 1', expr)) FROM key ORDER BY expr COLLATE "C";
+SELECT e FROM differ('SELECT to_char(ts, ''HH24''), to_char(ts, ''YYYY''), count(*) FROM event GROUP BY 1, 2') e WHERE e IS NOT NULL;
+SELECT e FROM differ('SELECT to_char(ts, ''HH24:MI''), to_char(ts, ''HH24''), count(*), count(DISTINCT to_char(ts, ''SS'')) FROM event WHERE to_char(ts, ''MI'') < ''30'' GROUP BY 1, 2') e WHERE e IS NOT NULL;
+SELECT once_per('SELECT to_char(ts, ''HH24''), to_char(ts, ''YYYY''), count(*) FROM event GROUP BY 1, 2'), once_per('SELECT to_char(ts, ''HH24:MI''), to_char(ts, ''HH24''), count(*) FROM event GROUP BY 1, 2');
 SELECT e FROM key, differ(format('SELECT %s AS k, count(*), min(ts), max(tz), sum(id) FROM event GROUP BY 1', expr)) e WHERE e IS NOT NULL;
 -- in other time zones, where only a few engines' functions are left
 SET timezone = 'Europe/Berlin';
