@@ -88,7 +88,7 @@ INSERT INTO odd VALUES (11, '["x", {"late": 1}]');
 SELECT gpucol.merge('odd') >= 0 AS merged;
 SELECT id, length(string_agg(v, ',')), count(DISTINCT v), sum(length(v)) FROM odd, jsonb_array_elements_text(j) v WHERE id > 9 GROUP BY id ORDER BY id;
 SELECT max(v::numeric) FROM odd, jsonb_array_elements_text(j) v WHERE id = 10 AND v <> 'late';
-EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF) SELECT v, count(*) FROM odd, jsonb_array_elements_text(j) v WHERE id = 2 GROUP BY v;
+SELECT plan('SELECT v, count(*) FROM odd, jsonb_array_elements_text(j) v WHERE id = 2 GROUP BY v', 'ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF, BUFFERS OFF');
 SELECT plan($$SELECT v, count(*) FROM packed, jsonb_array_elements_text(j -> 'a' -> 'b') v WHERE v > '1' GROUP BY v$$);
 SELECT plan($$SELECT v, count(*) FROM packed, jsonb_array_elements_text(j -> ('key' || id)) v GROUP BY v$$);
 SELECT plan(format('SELECT v, count(*) FROM packed, jsonb_array_elements_text(j -> %L) v GROUP BY v', repeat('long', 20)));
