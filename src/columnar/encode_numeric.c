@@ -24,20 +24,6 @@ typedef struct Digits
 	int			most;
 } Digits;
 
-/* Those of a value, but for zeros at its end. */
-static int
-count_fraction(GpucolBytes value, const GpucolNumericHead *head)
-{
-	int			n = (int) ((value.len - head->digits) / 2);
-	int			groups = n - 1 - head->weight;	/* behind the point */
-	uint16_t	last;
-
-	if (n == 0 || groups <= 0)
-		return 0;
-	memcpy(&last, value.data + head->digits + 2 * (size_t) (n - 1), sizeof(last));
-	return 4 * groups - (last % 10 != 0 ? 0 : last % 100 != 0 ? 1 : last % 1000 != 0 ? 2 : 3);
-}
-
 /* What values have in common; false if one has no word at any scale. */
 static bool
 find_digits(const GpucolChunkBuilder *b, Digits *digits)
@@ -54,7 +40,7 @@ find_digits(const GpucolChunkBuilder *b, Digits *digits)
 		value = gpucol_chunk_bytes(b, row);
 		if (!gpucol_numeric_head(value.data, value.len, &head) || head.scale > GPUCOL_NUMERIC_SHOWN)
 			return false;
-		fraction = count_fraction(value, &head);
+		fraction = gpucol_numeric_fraction(value.data, value.len, &head);
 		if (fraction > GPUCOL_NUMERIC_SCALE)
 			return false;
 		digits->scale = fraction > digits->scale ? fraction : digits->scale;

@@ -101,7 +101,12 @@ open_sources(GpucolPipe *pipe, EState *estate, List *children, int eflags)
 	else if (pipe->rti != 0 && exec_rt_fetch(pipe->rti, estate)->rtekind != RTE_RELATION)
 		gpucol_pipe_source(pipe, union_desc(pipe, estate));
 	else if (pipe->rti != 0)
-		gpucol_pipe_source(pipe, RelationGetDescr(ExecOpenScanRelation(estate, pipe->rti, eflags)));
+	{
+		Relation	rel = ExecOpenScanRelation(estate, pipe->rti, eflags);
+
+		gpucol_pipe_source(pipe, RelationGetDescr(rel));
+		pipe->table = RelationGetRelid(rel);
+	}
 	else
 		gpucol_pipe_source(pipe, ExecGetResultType(plan_state(pipe, estate, children)));
 	foreach(lc, pipe->steps)

@@ -24,6 +24,7 @@
 #include "utils/memutils.h"
 #include "utils/rel.h"
 
+#include "columnar/numeric_form.h"
 #include "columnar/source.h"
 #include "engine/backend.h"
 #include "engine/gpu/wire.h"
@@ -178,6 +179,10 @@ keep_reason(GpucolExec *exec, const char *known, const char *why)
 static GpucolStatus
 fall_back(GpucolExec *exec, GpucolStatus status, const char *why)
 {
+	ListCell   *lc;
+
+	foreach(lc, exec->lower != NULL && status == GPUCOL_UNSUPPORTED ? exec->lower->formed : NIL)
+		gpucol_refuse_numeric_form(lfirst_oid(lc));
 	exec->fallback = keep_reason(exec, exec->fallback, why ? why : "engine gave no reason");
 	exec->fell_back = true;
 	return status;

@@ -58,6 +58,20 @@ gpucol_numeric_packed(const GpucolChunkDesc *desc, int64_t word, __int128 *r)
 	return gpucol_packed_make(mantissa, shown, r);
 }
 
+/* How many digits a numeric in PostgreSQL's format has after the point, but for zeros at its end. */
+static inline int
+gpucol_numeric_fraction(const char *data, size_t len, const GpucolNumericHead *head)
+{
+	int			n = (int) ((len - head->digits) / 2);
+	int			groups = n - 1 - head->weight;	/* behind the point */
+	uint16_t	last;
+
+	if (n == 0 || groups <= 0)
+		return 0;
+	memcpy(&last, data + head->digits + 2 * (size_t) (n - 1), sizeof(last));
+	return 4 * groups - (last % 10 != 0 ? 0 : last % 100 != 0 ? 1 : last % 1000 != 0 ? 2 : 3);
+}
+
 /* Write the bytes of a numeric, a mantissa at `scale`; returns their number. */
 static inline size_t
 gpucol_numeric_form(int64_t mantissa, int scale, int shown, char *out)

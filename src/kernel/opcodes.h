@@ -158,8 +158,8 @@ GPUCOL_OPCODE(ARRAY_PLACE_S, I, S, S, NONE)
 GPUCOL_OPCODE(HOST_MAP, S, S, NONE, NONE)	/* host function `aux`, once per distinct value; sees
 											 * NULL too */
 
-/* a numeric as PostgreSQL stores it as a mantissa at scale aux, NULL if it is none of int64; the
- * CPU engine's */
+/* a numeric as PostgreSQL stores it as a mantissa at scale aux, NULL if it is none of int64, or
+ * GPUCOL_UNSUPPORTED (GPUCOL_NUMERIC_EXACTLY, GPUCOL_NUMERIC_SHOWN_SO); the CPU engine's */
 GPUCOL_OPCODE(NUMERIC_D, D, S, NONE, NONE)
 
 /* decimals that are rounded out of quotients and floats; the CPU engine's */

@@ -60,6 +60,15 @@ typedef enum GpucolPackedPart
 	GPUCOL_PACKED_SUM_LOW		/* what was cut, at GPUCOL_PACKED_LOW digits */
 } GpucolPackedPart;
 
+/*
+ * Beside the scale of NUMERIC_D: each value must have a mantissa of 18 digits at most; and must display just so many
+ * digits behind the point.
+ */
+#define GPUCOL_NUMERIC_EXACTLY	(1 << 8)
+#define GPUCOL_NUMERIC_SHOWN_SO	(1 << 9)
+#define GPUCOL_NUMERIC_AUX_SCALE(aux)	((aux) & 255)
+#define GPUCOL_NUMERIC_MANTISSAS	INT64_C(1000000000000000000)	/* beyond those */
+
 /* How digits are dropped. */
 typedef enum GpucolPackedRounding
 {

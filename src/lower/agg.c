@@ -379,7 +379,7 @@ gpucol_lower_aggref(GpucolLower *l, Aggref *agg, GpucolFinal *final)
 		gpucol_lower_push_mask(l, &mask, GPUCOL_MASK_TRUE, filter);
 		l->conditional++;
 	}
-	ok = f->op == GPUCOL_AGG_SUM || f->op == GPUCOL_AGG_MIN || f->op == GPUCOL_AGG_MAX ?
+	ok = f->op == GPUCOL_AGG_SUM || f->op == GPUCOL_AGG_SUMSQ || f->op == GPUCOL_AGG_MIN || f->op == GPUCOL_AGG_MAX ?
 		gpucol_lower_number(l, arg, &value) : gpucol_lower_expr(l, arg, &value);
 	if (filter != GPUCOL_NO_REG)
 	{

@@ -87,7 +87,7 @@ lower_arg(GpucolLower *l, GpucolGroupPlan *plan, GpucolFedArg *arg)
 	arg->output = l->nkeys;
 	if (plan->tests == NIL && lower_span(l, arg))
 		return true;
-	if ((plan->tests == NIL || IsA(arg->expr, Var)) && gpucol_lower_output(l, arg->expr, &arg->value))
+	if ((plan->tests == NIL || IsA(arg->expr, Var)) && gpucol_lower_number_output(l, arg->expr, &arg->value))
 		return true;
 	arg->output = -1;
 	return gpucol_lower_bases(l, plan, arg->expr);

@@ -304,7 +304,7 @@ lower_key(GpucolLower *l, const GpucolGroupPlan *plan, GpucolGroupKey *key)
 	if (plan->tests != NIL && plan->feeding && !IsA(key->expr, Var))
 		return false;
 	key->output = l->nkeys;
-	if (gpucol_lower_output(l, key->expr, &key->value) &&
+	if (gpucol_lower_number_output(l, key->expr, &key->value) &&
 		(key->value.cls != GPUCOL_CLASS_S || gpucol_lower_check_bytewise(l, key->expr)))
 		return true;
 	gpucol_lower_restore(l, &mark);

@@ -174,12 +174,8 @@ gpucol_lower_add_output(GpucolLower *l, uint16 reg)
 	l->keys[l->nkeys++] = reg;
 }
 
-/*
- * Lower an expression whose value leaves the program: an output column of a
- * scan, or a group key.  *out says its class and scale.
- */
-bool
-gpucol_lower_output(GpucolLower *l, Expr *expr, GpucolValue *out)
+static bool
+lower_output(GpucolLower *l, Expr *expr, bool number, GpucolValue *out)
 {
 	GpucolLower mark = *l;
 
@@ -188,6 +184,8 @@ gpucol_lower_output(GpucolLower *l, Expr *expr, GpucolValue *out)
 		gpucol_lower_restore(l, &mark);
 		return false;
 	}
+	if (number)
+		gpucol_lower_alike(l, expr, out);
 	if (gpucol_value_scale_varies(out))
 	{
 		gpucol_lower_restore(l, &mark);
@@ -195,6 +193,25 @@ gpucol_lower_output(GpucolLower *l, Expr *expr, GpucolValue *out)
 	}
 	gpucol_lower_add_output(l, out->reg);
 	return true;
+}
+
+/*
+ * Lower an expression whose value leaves the program: an output column of a
+ * scan, or a group key.  *out says its class and scale.
+ */
+bool
+gpucol_lower_output(GpucolLower *l, Expr *expr, GpucolValue *out)
+{
+	return lower_output(l, expr, false, out);
+}
+
+/*
+ * The same of an aggregation; a numeric is a mantissa where its column's are displayed alike.
+ */
+bool
+gpucol_lower_number_output(GpucolLower *l, Expr *expr, GpucolValue *out)
+{
+	return lower_output(l, expr, true, out);
 }
 
 /*

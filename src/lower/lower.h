@@ -147,6 +147,7 @@ struct GpucolLower
 	/* joins (lower/pipe.h): columns behind those of the source are payload */
 	const struct GpucolPipe *pipe;	/* or NULL: one table */
 	const struct GpucolPipeDecimal *decimals;	/* then: what its numerics without a precision are; NULL: not known */
+	Oid			table;			/* of which desc is, no pipe; or InvalidOid */
 	int			npayloads;		/* of columns[], from `nsource` on */
 	int			nsource;
 	GpucolProbe *probes;
@@ -178,6 +179,7 @@ struct GpucolLower
 	const GpucolLower *before;	/* as it was before the conjunct at hand */
 	GpucolReached reached;		/* the answer for that */
 	List	   *known;			/* GpucolKnowns */
+	List	   *formed;			/* Oids of tables by the forms of whose numerics (numeric_form.h) it goes */
 	const char *reason;			/* why the last call returned false */
 };
 
@@ -188,6 +190,7 @@ extern bool gpucol_lower_qual(GpucolLower *l, Expr *clause, bool may_raise);
 extern void gpucol_lower_restore(GpucolLower *l, const GpucolLower *mark);
 extern void gpucol_lower_end_filter(GpucolLower *l);
 extern bool gpucol_lower_output(GpucolLower *l, Expr *expr, GpucolValue *out);
+extern bool gpucol_lower_number_output(GpucolLower *l, Expr *expr, GpucolValue *out);
 extern void gpucol_lower_add_output(GpucolLower *l, uint16 reg);
 extern int	gpucol_lower_agg(GpucolLower *l, GpucolAggOp op, GpucolClass cls,
 							 uint16 arg, uint16 filter);
@@ -353,6 +356,7 @@ extern bool gpucol_lower_decimal(GpucolLower *l, Oid funcid, List *args,
 
 /* lower/packed.c: decimals that carry their scale; functions of any decimal */
 extern bool gpucol_lower_number(GpucolLower *l, Expr *expr, GpucolValue *out);
+extern void gpucol_lower_alike(GpucolLower *l, Expr *expr, GpucolValue *value);
 extern bool gpucol_lower_pack(GpucolLower *l, GpucolValue *v);
 extern bool gpucol_lower_packed(GpucolLower *l, GpucolOpcode op, int aux, GpucolValue *args,
 								GpucolValue *out);

@@ -25,9 +25,11 @@
 #include "utils/fmgrprotos.h"
 #include "utils/lsyscache.h"
 
+#include "columnar/numeric_form.h"
 #include "kernel/float_decimal.h"
 #include "kernel/packed_decimal.h"
 #include "lower/calendar.h"
+#include "lower/pipe.h"
 
 /* Digits of any quotient beyond what the scales of its operands ask for. */
 #define QUOTIENT_DIGITS		21
@@ -110,7 +112,30 @@ unpack(GpucolLower *l, GpucolValue *v)
 }
 
 /*
- * Lower an expression; a column of numerics without a form of fixed width becomes packed
+ * What is lowered, of class S, as a mantissa: a column of numerics all of which display as many digits, as far as
+ * is known.  A run that meets another is handed back.
+ */
+void
+gpucol_lower_alike(GpucolLower *l, Expr *expr, GpucolValue *value)
+{
+	const Var  *var = (const Var *) expr;
+	GpucolNumericForm form;
+	AttrNumber	attnum;
+	Oid			table;
+
+	if (value->cls != GPUCOL_CLASS_S || !l->aggregating || !IsA(var, Var) || getBaseType(var->vartype) != NUMERICOID)
+		return;
+	attnum = var->varattno;
+	table = l->pipe != NULL ? gpucol_pipe_table(l->pipe, &attnum) : l->table;
+	if (!gpucol_find_numeric_form(table, attnum, &form) || !form.alike)
+		return;
+	l->formed = list_append_unique_oid(l->formed, table);
+	(void) set_plain(l, value, emit(l, GPUCOL_OP_NUMERIC_D, value->reg, GPUCOL_NO_REG,
+									form.scale | GPUCOL_NUMERIC_SHOWN_SO), GPUCOL_NUMERIC_FORM_DIGITS, form.scale);
+}
+
+/*
+ * Lower an expression; a column of numerics without a form of fixed width becomes mantissas, or packed
  * decimals, where what is too large for them may be handed back.
  */
 bool
@@ -118,6 +143,7 @@ gpucol_lower_number(GpucolLower *l, Expr *expr, GpucolValue *out)
 {
 	if (!gpucol_lower_expr(l, expr, out))
 		return false;
+	gpucol_lower_alike(l, expr, out);
 	if (out->cls != GPUCOL_CLASS_S || !l->aggregating || getBaseType(exprType((Node *) expr)) != NUMERICOID)
 		return true;
 	return set_packed(l, out, emit(l, GPUCOL_OP_NUMERIC_P, out->reg, GPUCOL_NO_REG, 0),

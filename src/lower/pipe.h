@@ -82,6 +82,7 @@ struct GpucolPipe
 	int			child;			/* of this number among the node's; - n: the statement's
 								 * subplan n; */
 	struct Path *path;			/* the planner's path of it */
+	Oid			table;			/* whose rows flow, where it is one */
 	Bitmapset  *relids;			/* range table indexes that it has the columns of */
 	List	   *outputs;		/* rows of a plan: what each column is */
 	FuncExpr   *set;			/* rows that this function makes of those before: no table */
@@ -132,6 +133,9 @@ extern bool gpucol_pipe_is_same(const Node *a, const Node *b);
 extern int	gpucol_pipe_place(const List *list, const Node *node);
 extern bool gpucol_pipe_has(const GpucolPipe *pipe, const Node *node);
 extern List *gpucol_pipe_mark(List *exprs);
+
+/* The table of a column of a laid out pipe, and its number there; or InvalidOid. */
+extern Oid	gpucol_pipe_table(const GpucolPipe *pipe, AttrNumber *attnum);
 
 /* Is a column of a laid out pipe made by a set-returning function? */
 extern bool gpucol_pipe_is_made(const GpucolPipe *pipe, AttrNumber attnum);

@@ -92,6 +92,34 @@ gpucol_pipe_take_decimals(GpucolPipe *pipe, const GpucolPipeStep *step)
 	}
 }
 
+/*
+ * The table of a column.
+ */
+Oid
+gpucol_pipe_table(const GpucolPipe *pipe, AttrNumber *attnum)
+{
+	ListCell   *lc;
+
+	if (*attnum <= pipe->nsource)
+		return pipe->table;
+	foreach(lc, pipe->steps)
+	{
+		const GpucolPipeStep *step = lfirst(lc);
+		int			at = *attnum - step->first;
+
+		if (at >= 0 && at < list_length(step->payload) && step->build != NULL)
+		{
+			Var		   *var = (Var *) gpucol_pipe_map(step->build, list_nth(step->payload, at));
+
+			if (!IsA(var, Var) || var->varno != (int) step->build->varno || var->varattno <= 0)
+				return InvalidOid;
+			*attnum = var->varattno;
+			return gpucol_pipe_table(step->build, attnum);
+		}
+	}
+	return InvalidOid;
+}
+
 /* Note which columns there are in a pipe that is laid out. */
 static void
 init_decimals(GpucolPipe *pipe)

@@ -244,6 +244,15 @@ lower_joined(GpucolGrouping *g)
 	return true;
 }
 
+/* The table that is grouped, if it is one, and has no parts. */
+static Oid
+table_of(const GpucolGrouping *g)
+{
+	const RangeTblEntry *rte = planner_rt_fetch(g->rel->relid, g->root);
+
+	return rte->rtekind == RTE_RELATION && !rte->inh && g->recursion == NULL && !g->ranking ? rte->relid : InvalidOid;
+}
+
 /* Lower conditions, keys, and either the rankings or the other aggregates. */
 static bool
 lower_run(GpucolGrouping *g, bool rankings)
@@ -256,6 +265,7 @@ lower_run(GpucolGrouping *g, bool rankings)
 		return lower_joined(g);
 	g->lower = gpucol_lower_begin(g->desc, g->rel->relid, NULL);
 	g->lower->aggregating = true;
+	g->lower->table = table_of(g);
 	g->lower->no_extremes = g->ranking;
 	gpucol_clauses_split(g->root, g->lower, g->recursion ?
 						 gpucol_recursion_wing->conditions(g->recursion, g->rel) :

@@ -314,7 +314,10 @@ gpucol_join_base_pipe(PlannerInfo *root, RelOptInfo *rel)
 	if (rte->inh)
 		found->reason = add_parts(root, rel, pipe, &parts, &desc);
 	else
+	{
 		desc = gpucol_parts_table_desc(rte->relid);
+		pipe->table = rte->relid;
+	}
 	if (found->reason != NULL)
 		return found;
 	gpucol_pipe_source(pipe, desc);

@@ -17,6 +17,7 @@
  */
 #include "engine/cpu/expr.h"
 #include "engine/cpu/join.h"
+#include "kernel/numeric_code.h"
 
 /* An interval; not known: any value of the class. */
 typedef struct Interval
@@ -342,7 +343,6 @@ may_be_null(const GpucolInstr *instr, const GpucolCpuBounds *a, const GpucolCpuB
 			return false;
 		case GPUCOL_OP_HOST_TEST:
 		case GPUCOL_OP_HOST_MAP:
-		case GPUCOL_OP_NUMERIC_D:
 		case GPUCOL_OP_IN_I:
 		case GPUCOL_OP_ARRAY_SIZE_S:
 		case GPUCOL_OP_ARRAY_ITEM_I:
@@ -355,6 +355,8 @@ may_be_null(const GpucolInstr *instr, const GpucolCpuBounds *a, const GpucolCpuB
 		case GPUCOL_OP_ARRAY_PLACE_F:
 		case GPUCOL_OP_ARRAY_PLACE_S:
 			return true;
+		case GPUCOL_OP_NUMERIC_D:
+			return a->nullable || (instr->aux & (GPUCOL_NUMERIC_EXACTLY | GPUCOL_NUMERIC_SHOWN_SO)) == 0;
 		case GPUCOL_OP_CASE_B:
 		case GPUCOL_OP_CASE_I:
 		case GPUCOL_OP_CASE_D:
@@ -366,9 +368,30 @@ may_be_null(const GpucolInstr *instr, const GpucolCpuBounds *a, const GpucolCpuB
 	}
 }
 
+/* The mantissas of a column of numerics, each of which has one: those of its chunk, if that says it, and 0. */
+static Interval
+bound_numerics(const GpucolRun *run, const GpucolInstr *instr, bool delta)
+{
+	const GpucolChunkDesc *desc = NULL;
+	int64_t		last;
+
+	for (int i = 0; i < run->program->ninstrs && !delta; i++)
+	{
+		const GpucolInstr *load = &run->code.instrs[i];
+
+		if (load->op == GPUCOL_OP_LOAD_S && load->dst == instr->a && load->aux < run->program->ncolumns)
+			desc = run->input.cols[load->aux].desc;
+	}
+	if (desc == NULL || desc->coding != GPUCOL_CODING_NUMERIC || desc->scale > GPUCOL_NUMERIC_AUX_SCALE(instr->aux))
+		return interval(-GPUCOL_NUMERIC_MANTISSAS, GPUCOL_NUMERIC_MANTISSAS);
+	last = (int64_t) ((uint64_t) desc->reference + ((UINT64_C(1) << desc->width) - 1));
+	return either(scale(interval(gpucol_numeric_mantissa(desc, desc->reference), gpucol_numeric_mantissa(desc, last)),
+						GPUCOL_NUMERIC_AUX_SCALE(instr->aux) - desc->scale), interval(0, 0));
+}
+
 /* The register of an instruction. */
 static void
-bound_instr(const GpucolRun *run, const GpucolInstr *instr, GpucolCpuBounds *out)
+bound_instr(const GpucolRun *run, const GpucolInstr *instr, bool delta, GpucolCpuBounds *out)
 {
 	static const GpucolCpuBounds absent = {.known = true};
 	const GpucolCpuOp *op = &gpucol_cpu_expr_ops[instr->op];
@@ -380,7 +403,9 @@ bound_instr(const GpucolRun *run, const GpucolInstr *instr, GpucolCpuBounds *out
 	Interval	type = type_of(instr, op->result);
 	Interval	r = anything;
 
-	if (op->c == GPUCOL_CLASS_NONE)
+	if (instr->op == GPUCOL_OP_NUMERIC_D && (instr->aux & (GPUCOL_NUMERIC_EXACTLY | GPUCOL_NUMERIC_SHOWN_SO)))
+		r = bound_numerics(run, instr, delta);
+	else if (op->c == GPUCOL_CLASS_NONE)
 		r = a->known && b->known ? compute(instr, of_bounds(a), of_bounds(b)) : anything;
 	else if (is_bounded(op->result) && instr->op != GPUCOL_OP_SHIFT_I)
 		r = bound_case(a, b, c);
@@ -427,6 +452,6 @@ gpucol_cpu_bounds_find(GpucolRun *run, const GpucolDelta *deltas, uint32_t n)
 		else if (instr->op <= GPUCOL_OP_CONST_B)
 			bound_const(&run->code.consts[instr->aux], b);
 		else
-			bound_instr(run, instr, b);
+			bound_instr(run, instr, deltas != NULL, b);
 	}
 }

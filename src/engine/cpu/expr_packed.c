@@ -116,11 +116,87 @@ read_exact(const GpucolCpuReg *a, uint32_t j, int scale, int64_t *mantissa)
 	}
 }
 
+static inline bool
+is_short(int64_t mantissa)
+{
+	return mantissa > -GPUCOL_NUMERIC_MANTISSAS && mantissa < GPUCOL_NUMERIC_MANTISSAS;
+}
+
+/* Is row j's numeric displayed with so many digits? */
+static bool
+is_shown_so(const GpucolCpuReg *a, uint32_t j, int scale)
+{
+	GpucolNumericHead head;
+	GpucolBytes bytes;
+
+	if (a->words)
+		return gpucol_numeric_shown(a->column->desc, a->v.i[j]) == scale;
+	bytes = gpucol_cpu_op_string(a, j);
+	return gpucol_numeric_head(bytes.data, bytes.len, &head) && head.scale == scale;
+}
+
+/* The mantissas of a dictionary's entries that are alike. */
+static void
+copy_entries(GpucolCpuFrame *f, const int64_t *mantissas)
+{
+	for (uint32_t j = 0; j < f->n; j++)
+		f->dst->n[j] = mantissas[f->a->codes[j]];
+}
+
+/* The mantissas of all rows, if each is displayed with so many digits, which a chunk may say at once. */
+static bool
+read_alike(GpucolCpuFrame *f, int scale)
+{
+	const GpucolCpuColumn *column = f->a->column;
+	bool		fit = true;
+
+	if (f->a->words)
+	{
+		if (column->desc->hidden != 0 || column->desc->shown != scale || column->desc->scale != scale)
+			return false;
+		memcpy(f->dst->n, f->a->v.i, sizeof(int64_t) * f->n);
+	}
+	else if (f->a->coded && column->mantissas != NULL && column->shown == scale)
+		copy_entries(f, column->mantissas);
+	else
+		return false;
+	for (uint32_t j = 0; j < f->n; j++)
+		fit &= is_short(f->dst->n[j]);
+	return fit;
+}
+
+/* Those of rows that are to have one; NULLs are those of the numerics. */
+static GpucolStatus
+read_all(GpucolCpuFrame *f)
+{
+	int			scale = GPUCOL_NUMERIC_AUX_SCALE(f->instr->aux);
+	bool		shown_so = (f->instr->aux & GPUCOL_NUMERIC_SHOWN_SO) != 0;
+
+	gpucol_cpu_op_nulls(f->dst, f->a, NULL, f->n);
+	if (read_alike(f, scale))
+		return GPUCOL_OK;
+	for (uint32_t j = 0; j < f->n; j++)
+	{
+		f->dst->n[j] = 0;
+		if (GPUCOL_CPU_NULL_AT(f->a, j))
+			continue;
+		if (read_exact(f->a, j, scale, &f->dst->n[j]) && is_short(f->dst->n[j]) &&
+			(!shown_so || is_shown_so(f->a, j, scale)))
+			continue;
+		if (gpucol_cpu_op_counts(f, j))
+			return GPUCOL_UNSUPPORTED;
+		f->dst->n[j] = 0;
+	}
+	return GPUCOL_OK;
+}
+
 GpucolStatus
 gpucol_cpu_op_NUMERIC_D(GpucolCpuFrame *f)
 {
 	f->dst->narrow = true;
 	f->dst->wide = f->dst->alike = false;
+	if (f->instr->aux & (GPUCOL_NUMERIC_EXACTLY | GPUCOL_NUMERIC_SHOWN_SO))
+		return read_all(f);
 	f->dst->nulls = NULL;
 	for (uint32_t j = 0; j < f->n; j++)
 	{
