@@ -42,9 +42,9 @@ sum_range(const GpucolFinal *final, const GpucolAggState *states)
 
 /* A variance or standard deviation of integers or decimals. */
 static GpucolInterval
-variance_range(const GpucolFinal *final, const GpucolAggState *state)
+variance_range(const GpucolFinal *final, const GpucolAggState *states)
 {
-	GpucolMoments moments = gpucol_final_moments(final, state);
+	GpucolMoments moments = gpucol_final_moments(final, states);
 
 	return gpucol_interval_variance(&moments);
 }
@@ -85,7 +85,7 @@ agg_range(const GpucolFinal *final, const GpucolAggState *states)
 		case GPUCOL_FINAL_AVG_FLOAT8:
 			return gpucol_interval_float(state->v.f / (double) state->count);
 		case GPUCOL_FINAL_VAR_NUMERIC:
-			return variance_range(final, state);
+			return variance_range(final, states);
 		case GPUCOL_FINAL_VAR_FLOAT8:
 			variance = state->w.f / ((double) state->count - (final->sample ? 1 : 0));
 			return final->root ? gpucol_interval_float_root(variance) : gpucol_interval_float(variance);

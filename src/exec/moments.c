@@ -182,7 +182,7 @@ variance_mantissa(const GpucolMoments *m, __int128 *mantissa, int *scale)
 	__int128	squares;
 	int64		pairs;
 
-	if (__builtin_mul_overflow(m->squares, (__int128) m->count, &squares) ||
+	if (m->beyond > 0 || __builtin_mul_overflow(m->squares, (__int128) m->count, &squares) ||
 		__builtin_mul_overflow(sum, sum, &sum) ||
 		__builtin_mul_overflow(m->count, m->count - (m->sample ? 1 : 0), &pairs))
 		return false;
@@ -206,6 +206,11 @@ variance_by_functions(const GpucolMoments *m)
 	Datum		numerator;
 	Datum		zero = NumericGetDatum(int64_to_numeric(0));
 
+	if (m->beyond > 0)
+	{
+		sum = DirectFunctionCall2(numeric_round, sum, Int32GetDatum(m->scale + m->beyond));
+		squares = DirectFunctionCall2(numeric_round, squares, Int32GetDatum(2 * (m->scale + m->beyond)));
+	}
 	numerator = DirectFunctionCall2(numeric_sub, DirectFunctionCall2(numeric_mul, n, squares),
 									DirectFunctionCall2(numeric_mul, sum, sum));
 	if (DatumGetBool(DirectFunctionCall2(numeric_le, numerator, zero)))

@@ -17,6 +17,7 @@ typedef struct GpucolMoments
 	__int128	sum;			/* of their mantissas */
 	__int128	squares;		/* of these */
 	int			scale;			/* of the values: mantissa / 10^scale */
+	int			beyond;			/* digits, all 0, that one displays behind those */
 	bool		sample;			/* var_samp, stddev_samp: of two values or more */
 	bool		root;			/* stddev_pop, stddev_samp */
 } GpucolMoments;

@@ -144,17 +144,28 @@ avg_numeric(const GpucolFinal *final, const GpucolAggState *states)
 }
 
 GpucolMoments
-gpucol_final_moments(const GpucolFinal *final, const GpucolAggState *state)
+gpucol_final_moments(const GpucolFinal *final, const GpucolAggState *states)
 {
-	return (GpucolMoments) {.count = state->count,.sum = gpucol_agg_value128(state),
-		.squares = gpucol_agg_squares128(state),.scale = final->scale,.sample = final->sample,.root = final->root};
+	const GpucolAggState *state = &states[final->state];
+	GpucolMoments moments = {.count = state->count,.sum = gpucol_agg_value128(state),
+	.squares = gpucol_agg_squares128(state),.scale = final->scale,.sample = final->sample,.root = final->root};
+	int			shown = final->scale_state >= 0 ? (int) states[final->scale_state].v.value : final->scale;
+
+	/* no row has digits behind those that one of them displays */
+	for (; moments.scale > shown; moments.scale--)
+	{
+		moments.sum /= 10;
+		moments.squares /= 100;
+	}
+	moments.beyond = shown - moments.scale;
+	return moments;
 }
 
 /* var_pop, var_samp, stddev_pop, stddev_samp over exact sums */
 static Datum
-variance_numeric(const GpucolFinal *final, const GpucolAggState *state)
+variance_numeric(const GpucolFinal *final, const GpucolAggState *states)
 {
-	GpucolMoments moments = gpucol_final_moments(final, state);
+	GpucolMoments moments = gpucol_final_moments(final, states);
 
 	return gpucol_variance_datum(&moments);
 }
@@ -273,7 +284,7 @@ numeric_datum(const GpucolFinal *final, const GpucolAggState *states)
 		case GPUCOL_FINAL_AVG_NUMERIC:
 			return avg_numeric(final, states);
 		default:
-			return variance_numeric(final, &states[final->state]);
+			return variance_numeric(final, states);
 	}
 }
 

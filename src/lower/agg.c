@@ -214,8 +214,8 @@ add_state(GpucolLower *l, Aggref *agg, const AggFunction *f, Expr *arg,
 	if (gpucol_value_scale_varies(value) && (op == GPUCOL_AGG_MIN || op == GPUCOL_AGG_MAX) &&
 		agg->aggdistinct == NIL && agg->aggorder == NIL && l->aggregating && !l->no_extremes)
 		return add_packed_extreme(l, op, value, filter, final);
-	if (gpucol_value_scale_varies(value) && op != GPUCOL_AGG_COUNT &&
-		op != GPUCOL_AGG_SUM)
+	if (gpucol_value_scale_varies(value) && op != GPUCOL_AGG_COUNT && op != GPUCOL_AGG_SUM &&
+		(op != GPUCOL_AGG_SUMSQ || value->packed))
 		return gpucol_lower_decline(l, "its numeric values have different numbers of fractional digits");
 	if (op == GPUCOL_AGG_SUMSQ && value->cls == GPUCOL_CLASS_D &&
 		2 * value->scale > GPUCOL_NUMERIC_MAX_SCALE)
@@ -227,7 +227,7 @@ add_state(GpucolLower *l, Aggref *agg, const AggFunction *f, Expr *arg,
 		return true;
 	}
 	final->state = gpucol_lower_agg(l, op, value->cls, value->reg, filter);
-	if (op == GPUCOL_AGG_SUM)
+	if (op == GPUCOL_AGG_SUM || op == GPUCOL_AGG_SUMSQ)
 		final->scale_state = scale_state(l, value, filter);
 	return true;
 }
@@ -381,6 +381,8 @@ gpucol_lower_aggref(GpucolLower *l, Aggref *agg, GpucolFinal *final)
 	}
 	ok = f->op == GPUCOL_AGG_SUM || f->op == GPUCOL_AGG_SUMSQ || f->op == GPUCOL_AGG_MIN || f->op == GPUCOL_AGG_MAX ?
 		gpucol_lower_number(l, arg, &value) : gpucol_lower_expr(l, arg, &value);
+	if (ok && f->op == GPUCOL_AGG_SUMSQ && value.packed)
+		(void) gpucol_lower_formed(l, arg, &value);
 	if (filter != GPUCOL_NO_REG)
 	{
 		gpucol_lower_pop_mask(l);

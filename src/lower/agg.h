@@ -77,6 +77,7 @@ typedef struct GpucolFedArg
 								 * the base columns of the row */
 	GpucolValue value;
 	bool		span;			/* an interval, the difference of two timestamps in microseconds */
+	bool		counted;		/* the output tells its values apart, and is not what is displayed */
 } GpucolFedArg;
 
 /*

@@ -45,7 +45,7 @@ find_output(const GpucolGroupPlan *plan, GpucolFedArg *arg)
 
 		for (int j = 0; j < fed->nargs && fed->filter.expr == NULL; j++)
 		{
-			if (fed->args[j].output >= 0 && equal(fed->args[j].expr, arg->expr))
+			if (fed->args[j].output >= 0 && !fed->args[j].counted && equal(fed->args[j].expr, arg->expr))
 			{
 				*arg = fed->args[j];
 				return true;
@@ -78,14 +78,33 @@ lower_span(GpucolLower *l, GpucolFedArg *arg)
 	return true;
 }
 
+/* Have a numeric delivered by which its values are counted, whatever they display. */
+static bool
+lower_counted(GpucolLower *l, GpucolFedArg *arg)
+{
+	GpucolLower mark = *l;
+
+	if (!gpucol_lower_formed(l, arg->expr, &arg->value))
+	{
+		gpucol_lower_restore(l, &mark);
+		return false;
+	}
+	arg->value.scale_reg = GPUCOL_NO_REG;
+	arg->counted = true;
+	gpucol_lower_add_output(l, arg->value.reg);
+	return true;
+}
+
 /* Have an expression delivered, or the columns that it is evaluated on. */
 static bool
-lower_arg(GpucolLower *l, GpucolGroupPlan *plan, GpucolFedArg *arg)
+lower_arg(GpucolLower *l, GpucolGroupPlan *plan, GpucolFedArg *arg, bool counted)
 {
 	if (l->conditional == 0 && find_output(plan, arg))
 		return true;
 	arg->output = l->nkeys;
 	if (plan->tests == NIL && lower_span(l, arg))
+		return true;
+	if (counted && lower_counted(l, arg))
 		return true;
 	if ((plan->tests == NIL || IsA(arg->expr, Var)) && gpucol_lower_number_output(l, arg->expr, &arg->value))
 		return true;
@@ -97,6 +116,7 @@ lower_arg(GpucolLower *l, GpucolGroupPlan *plan, GpucolFedArg *arg)
 static bool
 lower_args(GpucolLower *l, GpucolGroupPlan *plan, GpucolFed *fed, bool host)
 {
+	bool		counted = fed->agg->aggfnoid == F_COUNT_ANY && fed->agg->aggdistinct != NIL;
 	ListCell   *lc;
 
 	fed->nargs = list_length(fed->agg->args);
@@ -107,7 +127,7 @@ lower_args(GpucolLower *l, GpucolGroupPlan *plan, GpucolFed *fed, bool host)
 
 		arg->expr = lfirst_node(TargetEntry, lc)->expr;
 		arg->output = -1;
-		if (host ? !gpucol_lower_bases(l, plan, arg->expr) : !lower_arg(l, plan, arg))
+		if (host ? !gpucol_lower_bases(l, plan, arg->expr) : !lower_arg(l, plan, arg, counted))
 			return false;
 	}
 	return true;

@@ -111,6 +111,16 @@ unpack(GpucolLower *l, GpucolValue *v)
 								GPUCOL_PACKED_ROUND(v->scale, GPUCOL_PACKED_ZERO)), v->digits, v->scale);
 }
 
+/* What is known of a column of a table; and the table. */
+static bool
+find_form(const GpucolLower *l, const Var *var, Oid *table, GpucolNumericForm *form)
+{
+	AttrNumber	attnum = var->varattno;
+
+	*table = l->pipe != NULL ? gpucol_pipe_table(l->pipe, &attnum) : l->table;
+	return gpucol_find_numeric_form(*table, attnum, form);
+}
+
 /*
  * What is lowered, of class S, as a mantissa: a column of numerics all of which display as many digits, as far as
  * is known.  A run that meets another is handed back.
@@ -120,18 +130,38 @@ gpucol_lower_alike(GpucolLower *l, Expr *expr, GpucolValue *value)
 {
 	const Var  *var = (const Var *) expr;
 	GpucolNumericForm form;
-	AttrNumber	attnum;
 	Oid			table;
 
 	if (value->cls != GPUCOL_CLASS_S || !l->aggregating || !IsA(var, Var) || getBaseType(var->vartype) != NUMERICOID)
 		return;
-	attnum = var->varattno;
-	table = l->pipe != NULL ? gpucol_pipe_table(l->pipe, &attnum) : l->table;
-	if (!gpucol_find_numeric_form(table, attnum, &form) || !form.alike)
+	if (!find_form(l, var, &table, &form) || !form.alike)
 		return;
 	l->formed = list_append_unique_oid(l->formed, table);
 	(void) set_plain(l, value, emit(l, GPUCOL_OP_NUMERIC_D, value->reg, GPUCOL_NO_REG,
 									form.scale | GPUCOL_NUMERIC_SHOWN_SO), GPUCOL_NUMERIC_FORM_DIGITS, form.scale);
+}
+
+/*
+ * A column of numerics that display different numbers of digits as mantissas of one scale, beside each row's own
+ * number; false if it is none, or has none.
+ */
+bool
+gpucol_lower_formed(GpucolLower *l, Expr *expr, GpucolValue *value)
+{
+	GpucolNumericForm form;
+	GpucolValue bytes;
+	uint16		packed;
+	Oid			table;
+
+	if (!IsA(expr, Var) || !l->aggregating || getBaseType(exprType((Node *) expr)) != NUMERICOID ||
+		!gpucol_lower_expr(l, expr, &bytes) || bytes.cls != GPUCOL_CLASS_S || !find_form(l, (const Var *) expr, &table, &form))
+		return false;
+	l->formed = list_append_unique_oid(l->formed, table);
+	packed = emit(l, GPUCOL_OP_NUMERIC_P, bytes.reg, GPUCOL_NO_REG, 0);
+	(void) set_plain(l, value, emit(l, GPUCOL_OP_NUMERIC_D, bytes.reg, GPUCOL_NO_REG,
+									form.scale | GPUCOL_NUMERIC_EXACTLY), GPUCOL_NUMERIC_FORM_DIGITS, form.scale);
+	value->scale_reg = emit(l, GPUCOL_OP_SCALE_P, packed, GPUCOL_NO_REG, 0);
+	return true;
 }
 
 /*

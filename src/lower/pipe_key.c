@@ -8,7 +8,9 @@
  *	  numerics of a precision		mantissas of one scale
  *	  a numeric without one			beside a mantissa of a precision, or an integer's: such a
  *									one, NULL where it has none, as infinity has not;
- *									beside its like: bytes without zeros at the end
+ *									beside its like: the same, of the scale that the table's have,
+ *									as far as is known, each of which must have one then; or
+ *									bytes without zeros at the end
  *	  a date beside a timestamp		the timestamp of its first moment
  *	  character(n) of two lengths,	text without blanks at the end
  *	  or of any
@@ -30,6 +32,8 @@
 #include "utils/lsyscache.h"
 #include "utils/typcache.h"
 
+#include "columnar/numeric_form.h"
+#include "kernel/packed_decimal.h"
 #include "lower/calendar.h"
 #include "lower/pipe.h"
 
@@ -188,7 +192,47 @@ is_always_exact(const GpucolPipe *pipe, const Expr *key)
 	return is_integer(key) || (exprTypmod((const Node *) key) >= 0 && reads_tables(pipe));
 }
 
-/* Find forms for two numerics that have none as they are; EXACT_OUTER or EXACT_INNER, or 0. */
+/* The form of a column of a table that is built, if it is known. */
+static bool
+find_inner_form(const GpucolPipe *build, const Expr *key, GpucolNumericForm *form)
+{
+	const Var  *var = (const Var *) key;
+	ListCell   *lc;
+
+	if (!IsA(var, Var) || var->varattno <= 0)
+		return false;
+	if (build->rti == (Index) var->varno)
+		return gpucol_find_numeric_form(build->table, var->varattno, form);
+	foreach(lc, build->steps)
+	{
+		if (find_inner_form(((const GpucolPipeStep *) lfirst(lc))->build, key, form))
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Have two numerics without a precision be mantissas of the scale that the inner ones are known to have: rows of
+ * another one have no partner, unless that is not so, and the making of the table is handed back.
+ */
+static bool
+ask_formed(const GpucolPipe *drive, const GpucolPipe *build, Expr *outer, Expr *inner, GpucolPipeAnswer *answers)
+{
+	GpucolNumericForm form;
+	GpucolPipeAnswer exact[2];
+
+	if (!find_inner_form(build, inner, &form))
+		return false;
+	exact[0] = gpucol_pipe_ask(drive, NULL, outer, GPUCOL_PIPE_EXACT_KEY);
+	exact[1] = gpucol_pipe_ask(build, NULL, inner, GPUCOL_PIPE_EXACT_KEY);
+	if (exact[0].reason != NULL || exact[1].reason != NULL)
+		return false;
+	memcpy(answers, exact, sizeof(exact));
+	answers[1].value.scale = form.scale;
+	return true;
+}
+
+/* Find forms for two numerics that have none as they are; EXACT_OUTER, EXACT_INNER, both, or 0. */
 static int
 ask_numerics(const GpucolPipe *drive, const GpucolPipe *build, Expr **outer, Expr **inner,
 			 GpucolPipeAnswer *answers)
@@ -201,6 +245,8 @@ ask_numerics(const GpucolPipe *drive, const GpucolPipe *build, Expr **outer, Exp
 		Expr	   *trimmed[2] = {call(F_TRIM_SCALE, NUMERICOID, *outer), call(F_TRIM_SCALE, NUMERICOID, *inner)};
 		GpucolPipeAnswer of_trimmed[2];
 
+		if (ask_formed(drive, build, *outer, *inner, answers))
+			return EXACT_OUTER | EXACT_INNER;
 		ask_both(drive, build, trimmed[0], trimmed[1], of_trimmed);
 		if (of_trimmed[0].reason != NULL || of_trimmed[1].reason != NULL)
 			return 0;
@@ -273,6 +319,15 @@ gpucol_pipe_key_is_stamp(const GpucolPipeStep *step, int number, const Node *key
 		is_date_and_stamp(exprType(list_nth(step->outer_keys, number)), exprType(list_nth(step->inner_keys, number)));
 }
 
+/* The table of a key that is a column of a laid out pipe. */
+static Oid
+table_of_key(const GpucolPipe *pipe, const Expr *key)
+{
+	AttrNumber	attnum = IsA(key, Var) ? ((const Var *) key)->varattno : 0;
+
+	return attnum > 0 ? gpucol_pipe_table(pipe, &attnum) : InvalidOid;
+}
+
 /*
  * Lower a key of a step, brought to the class and scale that both sides have.
  */
@@ -281,14 +336,20 @@ gpucol_pipe_lower_step_key(GpucolLower *l, const GpucolPipe *pipe, const GpucolP
 						   Node *key, uint16 *reg)
 {
 	GpucolClass cls = (GpucolClass) list_nth_int(step->classes, number);
-	int			scale = list_nth_int(step->scales, number) & ~(EXACT_OUTER | EXACT_INNER);
+	int			exact = list_nth_int(step->scales, number) & (EXACT_OUTER | EXACT_INNER);
+	int			scale = list_nth_int(step->scales, number) & ~exact;
 	Expr	   *expr = (Expr *) gpucol_pipe_map(pipe, key);
 	GpucolValue value;
 
-	if (list_nth_int(step->scales, number) & (pipe == step->build ? EXACT_INNER : EXACT_OUTER))
+	if (exact & (pipe == step->build ? EXACT_INNER : EXACT_OUTER))
 	{
 		if (!gpucol_pipe_lower_key(l, expr, GPUCOL_PIPE_EXACT_KEY, &value))
 			return false;
+		if (pipe == step->build && (exact & EXACT_OUTER))
+		{
+			l->formed = list_append_unique_oid(l->formed, table_of_key(pipe, expr));
+			scale |= GPUCOL_NUMERIC_EXACTLY;
+		}
 		*reg = gpucol_lower_emit(l, GPUCOL_OP_NUMERIC_D, value.reg, GPUCOL_NO_REG, GPUCOL_NO_REG, scale);
 		return true;
 	}

@@ -56,6 +56,28 @@ SELECT differs('{l}');
 -- equal values that are displayed otherwise: the key's text is that of one of them
 SELECT twin(replace(q, 'KEY', c)) FROM unnest('{z,d,o}'::text[]) c, unnest('{"SELECT trim_scale(KEY), n FROM (SELECT KEY, count(*) n FROM T GROUP BY 1) x","SELECT count(DISTINCT KEY), stddev(KEY) FROM T","SELECT k, count(DISTINCT KEY), variance(KEY) FROM T GROUP BY 1","SELECT sum(KEY), max(KEY), avg(KEY) FROM T"}'::text[]) q;
 
+SELECT c, way(format('SELECT variance(%s) FILTER (WHERE k > 2) FROM packed', c)) AS filtered, way(format('SELECT k, count(DISTINCT %s) FROM packed GROUP BY 1', c)) AS counted FROM unnest('{z,d,o}'::text[]) c;
+SELECT twin(replace('SELECT k, count(DISTINCT K), string_agg(DISTINCT trim_scale(K)::text, '','') FILTER (WHERE id < 300), count(DISTINCT K) FILTER (WHERE id % 3 = 0), stddev_pop(K), count(DISTINCT (K, id % 2)) FROM T GROUP BY 1', 'K', c)) FROM unnest('{z,d,o,x}'::text[]) c;
+
+-- joins: mantissas of the scale of the table that is built
+CREATE FUNCTION join_differs(columns text[]) RETURNS SETOF text LANGUAGE sql AS $$
+	SELECT d FROM unnest(columns) a, unnest(columns) b, unnest('{"SELECT count(*), sum(a.id), sum(b.k) FROM T a JOIN T b ON a.A_ = b.B_ WHERE b.id % 10 = 0","SELECT count(*), sum(a.id), sum(b.id), count(b.B_) FROM T a LEFT JOIN T b ON a.A_ = b.B_ AND b.id % 7 = 1",
+		"SELECT count(*), sum(a.id), sum(b.id) FROM (SELECT * FROM T WHERE id % 3 = 0) a FULL JOIN (SELECT * FROM T WHERE id % 5 = 0) b ON a.A_ = b.B_","SELECT count(*), sum(id) FROM T a WHERE EXISTS (SELECT FROM T b WHERE b.B_ = a.A_ AND b.id < 999)",
+		"SELECT count(*), sum(id) FROM T a WHERE NOT EXISTS (SELECT FROM T b WHERE b.B_ = a.A_ AND b.id < 999)","SELECT a.k, stddev(b.B_), trim_scale(max(a.A_)) FROM T a JOIN T b ON a.A_ = b.B_ AND a.k = b.k GROUP BY 1",
+		"SELECT b.B_::text, count(*) FROM T a JOIN T b ON a.A_ = b.B_ WHERE b.id % 11 = 0 GROUP BY 1"}'::text[]) q,
+		LATERAL twin(replace(replace(q, 'A_', a), 'B_', b)) d WHERE d !~ '^Gpucol\w+$' ORDER BY d COLLATE "C";
+$$;
+CREATE FUNCTION keys(query text) RETURNS SETOF text LANGUAGE plpgsql AS $$
+DECLARE
+	line text;
+BEGIN
+	FOR line IN EXECUTE 'EXPLAIN (COSTS OFF) ' || query LOOP
+		IF line ~ 'Join:' THEN RETURN NEXT trim(line); END IF;
+	END LOOP;
+END $$;
+SELECT c, k FROM unnest('{x,z,d,o}'::text[]) c, LATERAL keys(format('SELECT count(*) FROM packed a JOIN packed b ON a.%s = b.%1$s', c)) k;
+SELECT join_differs('{x,z,d,o,w,p}');
+
 -- rows that are not packed: as many digits, deleted ones, others
 INSERT INTO packed SELECT id + 10000, k, -x, y + 1, z, o, l, e, w, p, d FROM plain WHERE id % 50 = 0;
 INSERT INTO plain SELECT id + 10000, k, -x, y + 1, z, o, l, e, w, p, d FROM plain WHERE id % 50 = 0;
@@ -63,14 +85,30 @@ DELETE FROM packed WHERE id % 9 = 0;
 DELETE FROM plain WHERE id % 9 = 0;
 SELECT way('SELECT x, count(*) FROM packed GROUP BY 1') AS key, way('SELECT stddev(x) FROM packed') AS deviation;
 SELECT differs('{x,y,w}');
+SELECT join_differs('{x,z}');
 -- a value of another form: the first statement of a backend hands its run back, the next ones know
 \t on
 SELECT format('INSERT INTO packed (id, k, x) VALUES (20000, 1, %L); INSERT INTO plain (id, k, x) VALUES (20000, 1, %1$L)', v), $$SELECT way('SELECT k, stddev(x) FROM packed GROUP BY 1')$$,
-	$$SELECT way('SELECT k, stddev(x) FROM packed GROUP BY 1'), string_agg(d, ' ') FROM differs('{x}') d$$, 'DELETE FROM packed WHERE id = 20000', 'DELETE FROM plain WHERE id = 20000',
+	$$SELECT way('SELECT k, stddev(x) FROM packed GROUP BY 1'), (SELECT string_agg(d, ' ') FROM differs('{x}') d), (SELECT string_agg(d, ' ') FROM join_differs('{x}') d)$$, 'DELETE FROM packed WHERE id = 20000', 'DELETE FROM plain WHERE id = 20000',
 	$$SELECT gpucol.merge('packed') IS NOT NULL AS merged$$, 'INSERT INTO packed SELECT * FROM plain WHERE id = 10050 LIMIT 1', 'INSERT INTO plain SELECT * FROM plain WHERE id = 10050 LIMIT 1'
 	FROM unnest('{7.77,3,0.125,NaN,Infinity,-Infinity,1e200,1e-200,12345678901234567890.12,9999999999999999.99,10000000000000000.00}'::text[]) v
 \gexec
 \t off
+
+-- the same of the table of a join
+CREATE FUNCTION fallbacks(query text) RETURNS SETOF text LANGUAGE plpgsql AS $$
+DECLARE
+	line text;
+BEGIN
+	FOR line IN EXECUTE 'EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF) ' || query LOOP
+		IF line ~ 'Fallback|Join:' THEN RETURN NEXT trim(regexp_replace(line, 'table of.*', '')); END IF;
+	END LOOP;
+END $$;
+INSERT INTO packed (id, k, z) VALUES (40000, 1, 1e-30), (40001, 1, 'NaN');
+INSERT INTO plain (id, k, z) VALUES (40000, 1, 1e-30), (40001, 1, 'NaN');
+SELECT fallbacks('SELECT count(*) FROM packed a JOIN packed b ON a.z = b.z');
+SELECT fallbacks('SELECT count(*) FROM packed a JOIN packed b ON a.z = b.z');
+SELECT join_differs('{z}');
 
 -- a plan that is kept while values change
 SET plan_cache_mode = force_generic_plan;
