@@ -240,6 +240,7 @@ lower_agg(GpucolExec *exec, GpucolLower *l)
 		gpucol_output_init(&state->keys[i], exprType(key), exprTypmod(key),
 						   exprCollation(key), &plan->keys[i].value);
 		state->keys[i].labels = plan->keys[i].labels;
+		state->keys[i].shown = plan->keys[i].shown_state + 1;
 	}
 	return !rankings || lower_rankings(exec, l);
 }

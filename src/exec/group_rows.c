@@ -13,6 +13,7 @@
  */
 #include "postgres.h"
 
+#include "utils/fmgrprotos.h"
 #include "utils/memutils.h"
 
 #include "exec/group_rows.h"
@@ -92,6 +93,24 @@ gpucol_group_rows_keep(GpucolGroupRows *rows, GpucolGroupWanted wanted, void *ar
 	return nrows - n;
 }
 
+/* The datums of a key of n groups, of which these are the states. */
+static void
+form_key(const GpucolGroupRows *rows, int key, const GpucolResultColumn *column, const GpucolAggState *states, uint32 n,
+		 Datum *values, bool *isnull)
+{
+	const GpucolOutput *output = &rows->keys[key];
+
+	gpucol_output_datums(output, column, n, values, isnull);
+	for (uint32 i = 0; i < n && output->shown > 0; i++)
+	{
+		int			shown = (int) states[(Size) i * rows->nstates + output->shown - 1].v.value;
+
+		/* what is cut off are zeros */
+		if (!isnull[i] && shown != output->scale)
+			values[i] = DirectFunctionCall2(numeric_round, values[i], Int32GetDatum(shown));
+	}
+}
+
 void
 gpucol_group_rows_one(const GpucolGroupRows *rows, uint32 group, Datum *values, bool *isnull)
 {
@@ -99,7 +118,7 @@ gpucol_group_rows_one(const GpucolGroupRows *rows, uint32 group, Datum *values, 
 	{
 		GpucolResultColumn column = gpucol_result_column_from(&rows->batch.columns[i], group);
 
-		gpucol_output_datums(&rows->keys[i], &column, 1, &values[i], &isnull[i]);
+		form_key(rows, i, &column, rows->batch.states + (Size) group * rows->nstates, 1, &values[i], &isnull[i]);
 	}
 	for (int i = 0; i < rows->naggs; i++)
 		gpucol_final_datums(&rows->finals[i], rows->batch.states + (Size) group * rows->nstates, rows->nstates, 1,
@@ -124,7 +143,8 @@ gpucol_group_rows_form(GpucolGroupRows *rows)
 	{
 		GpucolResultColumn column = gpucol_result_column_from(&rows->batch.columns[i], first);
 
-		gpucol_output_datums(&rows->keys[i], &column, n, rows->values[i], rows->isnull[i]);
+		form_key(rows, i, &column, rows->batch.states + (Size) first * rows->nstates, n, rows->values[i],
+				 rows->isnull[i]);
 	}
 	if (rows->form != NULL)
 		rows->form(rows->form_arg, first, n, rows->values + rows->nkeys,
@@ -154,13 +174,14 @@ key_column(const GpucolGroupRows *rows, int key, GpucolOutput *output, GpucolRes
 
 	*output = rows->keys[key];
 	*column = rows->batch.columns[key];
-	if (output->labels == NULL)
+	if (output->labels == NULL && output->shown == 0)
 		return;
 	values = palloc(n * sizeof(Datum));
 	isnull = palloc(n * sizeof(bool));
-	gpucol_output_datums(output, column, n, values, isnull);
+	form_key(rows, key, &rows->batch.columns[key], rows->batch.states, n, values, isnull);
 	gpucol_result_column_of(values, isnull, n, output, column);
 	output->labels = NULL;
+	output->shown = 0;
 }
 
 void

@@ -21,6 +21,8 @@ typedef struct GpucolOutput
 	GpucolTypeMap map;			/* of the datum's type */
 	int			scale;			/* D: scale of the mantissas */
 	const Datum *labels;		/* I: datums that the values number; NULL: none */
+	int			shown;			/* D, of a group: 1 + number of the state that has how many digits are
+								 * displayed; 0: as many as the scale */
 } GpucolOutput;
 
 /* Describe the output of an expression of this type and value. */

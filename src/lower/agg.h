@@ -139,6 +139,8 @@ typedef struct GpucolGroupKey
 								 * the base columns of the engine's groups */
 	GpucolValue value;
 	Datum	   *labels;			/* or NULL: the value is the number of one of these */
+	int			shown_state;	/* D: of the greatest display scale of a row of the group, any of
+								 * which will do; or -1: `value.scale` */
 } GpucolGroupKey;
 
 /* A column that the engine groups by because keys or arguments need it. */

@@ -44,6 +44,7 @@
 #include "optimizer/optimizer.h"
 #include "utils/builtins.h"
 #include "utils/datum.h"
+#include "utils/lsyscache.h"
 #include "utils/typcache.h"
 
 #include "lower/agg.h"
@@ -293,12 +294,28 @@ lower_labels(GpucolLower *l, GpucolGroupKey *key)
 	return true;
 }
 
+/* Lower a numeric key whose equal values may display different numbers of digits, beside the state of these. */
+static bool
+lower_shown(GpucolLower *l, const GpucolGroupPlan *plan, GpucolGroupKey *key)
+{
+	GpucolValue *value = &key->value;
+
+	if (plan->regroup || plan->feeding || l->no_extremes || getBaseType(exprType((Node *) key->expr)) != NUMERICOID ||
+		!gpucol_lower_number(l, key->expr, value) || value->cls != GPUCOL_CLASS_D ||
+		(value->packed && !gpucol_lower_formed(l, key->expr, value)) || value->scale_reg == GPUCOL_NO_REG)
+		return false;
+	gpucol_lower_add_output(l, value->reg);
+	key->shown_state = gpucol_lower_agg(l, GPUCOL_AGG_MAX, GPUCOL_CLASS_I, value->scale_reg, GPUCOL_NO_REG);
+	return true;
+}
+
 /* Lower a key for the engine. */
 static bool
-lower_key(GpucolLower *l, const GpucolGroupPlan *plan, GpucolGroupKey *key)
+lower_key(GpucolLower *l, const GpucolGroupPlan *plan, bool may_regroup, GpucolGroupKey *key)
 {
 	GpucolLower mark = *l;
 
+	key->shown_state = -1;
 	key->output = -1;
 	key->labels = NULL;
 	if (plan->tests != NIL && plan->feeding && !IsA(key->expr, Var))
@@ -307,10 +324,15 @@ lower_key(GpucolLower *l, const GpucolGroupPlan *plan, GpucolGroupKey *key)
 	if (gpucol_lower_number_output(l, key->expr, &key->value) &&
 		(key->value.cls != GPUCOL_CLASS_S || gpucol_lower_check_bytewise(l, key->expr)))
 		return true;
+	mark.reason = l->reason;
 	gpucol_lower_restore(l, &mark);
 	if (lower_labels(l, key))
 		return true;
 	gpucol_lower_restore(l, &mark);
+	if (may_regroup && lower_shown(l, plan, key))
+		return true;
+	gpucol_lower_restore(l, &mark);
+	l->reason = mark.reason;
 	key->output = -1;
 	return false;
 }
@@ -333,7 +355,7 @@ lower_keys(GpucolLower *l, bool may_regroup, GpucolGroupPlan *plan)
 {
 	for (int i = 0; i < plan->nkeys; i++)
 	{
-		if (!lower_key(l, plan, &plan->keys[i]) &&
+		if (!lower_key(l, plan, may_regroup, &plan->keys[i]) &&
 			(!may_regroup || !check_host(l, plan->keys[i].expr)))
 			return gpucol_lower_decline(l, "group key: %s", l->reason);
 	}
@@ -457,6 +479,18 @@ number_states(GpucolLower *l, GpucolGroupPlan *plan)
 	}
 }
 
+/* Is there a key that displays what a state says?  Only groups of the engine's have that. */
+static bool
+any_shown(const GpucolGroupPlan *plan)
+{
+	for (int i = 0; i < plan->nkeys; i++)
+	{
+		if (plan->keys[i].shown_state >= 0)
+			return true;
+	}
+	return false;
+}
+
 /*
  * Lower keys and aggregates.
  */
@@ -496,6 +530,7 @@ gpucol_lower_grouping(GpucolLower *l, List *keys, List *aggs, List *tests,
 		if (!lower_keys(l, may_regroup, plan) || !lower_tests(l, plan) ||
 			!lower_aggs(l, aggs, may_regroup, plan))
 			return false;
+		plan->again |= (plan->regroup || plan->feeding) && any_shown(plan);
 		l->parts = false;
 	} while (plan->again);
 	if (plan->regroup && !check_keys_hashable(l, plan))

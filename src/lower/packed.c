@@ -154,7 +154,8 @@ gpucol_lower_formed(GpucolLower *l, Expr *expr, GpucolValue *value)
 	Oid			table;
 
 	if (!IsA(expr, Var) || !l->aggregating || getBaseType(exprType((Node *) expr)) != NUMERICOID ||
-		!gpucol_lower_expr(l, expr, &bytes) || bytes.cls != GPUCOL_CLASS_S || !find_form(l, (const Var *) expr, &table, &form))
+		!gpucol_lower_expr(l, expr, &bytes) || bytes.cls != GPUCOL_CLASS_S ||
+		!find_form(l, (const Var *) expr, &table, &form))
 		return false;
 	l->formed = list_append_unique_oid(l->formed, table);
 	packed = emit(l, GPUCOL_OP_NUMERIC_P, bytes.reg, GPUCOL_NO_REG, 0);

@@ -59,6 +59,19 @@ SELECT twin(replace(q, 'KEY', c)) FROM unnest('{z,d,o}'::text[]) c, unnest('{"SE
 SELECT c, way(format('SELECT variance(%s) FILTER (WHERE k > 2) FROM packed', c)) AS filtered, way(format('SELECT k, count(DISTINCT %s) FROM packed GROUP BY 1', c)) AS counted FROM unnest('{z,d,o}'::text[]) c;
 SELECT twin(replace('SELECT k, count(DISTINCT K), string_agg(DISTINCT trim_scale(K)::text, '','') FILTER (WHERE id < 300), count(DISTINCT K) FILTER (WHERE id % 3 = 0), stddev_pop(K), count(DISTINCT (K, id % 2)) FROM T GROUP BY 1', 'K', c)) FROM unnest('{z,d,o,x}'::text[]) c;
 
+-- such keys: groups are those of values, and what is displayed is how some row has it
+CREATE FUNCTION group_differs(columns text[]) RETURNS SETOF text LANGUAGE sql AS $$
+	SELECT d FROM unnest(columns) c, unnest('{"SELECT trim_scale(v), n, s FROM (SELECT K_ v, count(*) n, sum(id) s FROM T GROUP BY 1) x","SELECT count(*) FROM (SELECT K_ v FROM T GROUP BY 1) g WHERE NOT EXISTS (SELECT FROM plain WHERE (K_)::text = g.v::text) AND v IS NOT NULL",
+		"SELECT trim_scale(v), k, n FROM (SELECT K_ v, k, count(*) n FROM T GROUP BY 1, 2 HAVING count(*) > 1) x","SELECT trim_scale(v), n FROM (SELECT K_ v, count(*) n FROM T GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT 9) x","SELECT trim_scale(v) FROM (SELECT DISTINCT K_ v FROM T) x",
+		"SELECT trim_scale(v), trim_scale(w), n FROM (SELECT K_ v, x w, count(*) n FROM T WHERE k < 4 GROUP BY 1, 2) x","SELECT trim_scale(v), n, a FROM (SELECT K_ v, count(*) n, stddev(k) a FROM T GROUP BY 1 HAVING K_ > 0) x","SELECT trim_scale(v), n FROM (SELECT K_ v, count(*) n FROM T GROUP BY 1 ORDER BY 1 DESC NULLS LAST LIMIT 5) x",
+		"SELECT trim_scale(v), k, n FROM (SELECT K_ v, k, count(*) n FROM T GROUP BY ROLLUP (1, 2)) x","SELECT trim_scale(v), t FROM (SELECT K_ v, string_agg(id::text, '','' ORDER BY id) t FROM T GROUP BY 1) x","SELECT a.n, count(*) FROM (SELECT K_ v, count(*) n FROM T GROUP BY 1) a JOIN T b ON a.v = b.z GROUP BY 1",
+		"SELECT trim_scale(v), count(*), sum(n) OVER (ORDER BY v NULLS FIRST ROWS 2 PRECEDING) FROM (SELECT K_ v, count(*) n FROM T GROUP BY 1) x GROUP BY v, n"}'::text[]) q, LATERAL twin(replace(q, 'K_', c)) d WHERE d !~ '^Gpucol\w+$' ORDER BY d COLLATE "C";
+$$;
+SELECT c, way(format('SELECT %s, count(*) FROM packed GROUP BY 1', c)) FROM unnest('{z,d,"CASE WHEN x > 5 THEN x ELSE 0 END","coalesce(x, y)","greatest(x, 1, y)"}'::text[]) c;
+SELECT group_differs('{z,d,"CASE WHEN x > 5 THEN x ELSE 0 END","coalesce(x, y)","greatest(x, 1, y)"}');
+CREATE TABLE made USING gpucol AS SELECT z AS v, count(*) AS n FROM packed GROUP BY 1;
+SELECT count(*), sum(n), count(*) FILTER (WHERE v::text NOT IN (SELECT z::text FROM plain)) AS other FROM made;
+
 -- joins: mantissas of the scale of the table that is built
 CREATE FUNCTION join_differs(columns text[]) RETURNS SETOF text LANGUAGE sql AS $$
 	SELECT d FROM unnest(columns) a, unnest(columns) b, unnest('{"SELECT count(*), sum(a.id), sum(b.k) FROM T a JOIN T b ON a.A_ = b.B_ WHERE b.id % 10 = 0","SELECT count(*), sum(a.id), sum(b.id), count(b.B_) FROM T a LEFT JOIN T b ON a.A_ = b.B_ AND b.id % 7 = 1",
@@ -86,6 +99,7 @@ DELETE FROM plain WHERE id % 9 = 0;
 SELECT way('SELECT x, count(*) FROM packed GROUP BY 1') AS key, way('SELECT stddev(x) FROM packed') AS deviation;
 SELECT differs('{x,y,w}');
 SELECT join_differs('{x,z}');
+SELECT group_differs('{z,d}');
 -- a value of another form: the first statement of a backend hands its run back, the next ones know
 \t on
 SELECT format('INSERT INTO packed (id, k, x) VALUES (20000, 1, %L); INSERT INTO plain (id, k, x) VALUES (20000, 1, %1$L)', v), $$SELECT way('SELECT k, stddev(x) FROM packed GROUP BY 1')$$,
@@ -109,6 +123,7 @@ INSERT INTO plain (id, k, z) VALUES (40000, 1, 1e-30), (40001, 1, 'NaN');
 SELECT fallbacks('SELECT count(*) FROM packed a JOIN packed b ON a.z = b.z');
 SELECT fallbacks('SELECT count(*) FROM packed a JOIN packed b ON a.z = b.z');
 SELECT join_differs('{z}');
+SELECT group_differs('{z}');
 
 -- a plan that is kept while values change
 SET plan_cache_mode = force_generic_plan;
@@ -128,6 +143,7 @@ RESET plan_cache_mode;
 -- none, one
 TRUNCATE packed, plain;
 SELECT differs('{x,y}');
+SELECT group_differs('{x,z}');
 INSERT INTO packed (id, k, x, y, p) VALUES (1, 1, 1.50, 2.2500, 3);
 INSERT INTO plain (id, k, x, y, p) VALUES (1, 1, 1.50, 2.2500, 3);
 SELECT differs('{x,y}');
