@@ -462,6 +462,7 @@ next_ranked(GpucolAggExecState *state, GpucolResult *result)
 static void
 end_groups(GpucolAggExecState *state)
 {
+	state->ahead = false;
 	state->ranks = NULL;
 	state->ordinary = NULL;
 	if (state->nordinary > 0)
@@ -545,7 +546,7 @@ any_groups(const List *wanted)
  * join them.
  */
 static GpucolStatus
-start_groups(GpucolAggExecState *state)
+start_once(GpucolAggExecState *state)
 {
 	MemoryContext old = MemoryContextSwitchTo(state->regroup_context);
 	GpucolStatus status = gpucol_run_start(&state->exec);
@@ -558,6 +559,41 @@ start_groups(GpucolAggExecState *state)
 	}
 	MemoryContextSwitchTo(old);
 	return status;
+}
+
+/*
+ * The same.  A run that goes by the forms of numerics is asked for its first groups, whom it may come to nothing
+ * before; then the next one goes by none.
+ */
+static GpucolStatus
+start_groups(GpucolAggExecState *state)
+{
+	GpucolStatus status = start_once(state);
+
+	if (status == GPUCOL_OK && state->regroup == NULL && state->exec.lower != NULL && state->exec.lower->formed != NIL)
+	{
+		state->ahead_status = gpucol_run_next(&state->exec, &state->ahead_result);
+		state->ahead = true;
+		status = state->ahead_status == GPUCOL_END ? GPUCOL_OK : state->ahead_status;
+	}
+	if (status == GPUCOL_OK || !state->exec.misformed || state->exec.joins != NULL || state->anew)
+		return status;
+	end_groups(state);
+	gpucol_run_end(&state->exec);
+	state->exec.fallback = NULL;
+	state->anew = true;
+	return start_once(state);
+}
+
+/* The next groups of the engine, which start_groups may have. */
+static GpucolStatus
+next_result(GpucolAggExecState *state, GpucolResult *result)
+{
+	if (!state->ahead)
+		return gpucol_run_next(&state->exec, result);
+	state->ahead = false;
+	*result = state->ahead_result;
+	return state->ahead_status;
 }
 
 /* Turn to a batch of the engine, without the groups that HAVING does not let pass. */
@@ -592,7 +628,7 @@ form_groups(GpucolAggExecState *state)
 	while (!gpucol_group_rows_form(&state->rows))
 	{
 		if ((state->ranking ? next_ranked(state, &result) :
-			 gpucol_run_next(&state->exec, &result)) != GPUCOL_OK)
+			 next_result(state, &result)) != GPUCOL_OK)
 			return false;
 		load_groups(state, &result);
 	}
@@ -732,7 +768,7 @@ form_batch(GpucolAggExecState *state, GpucolBatch *batch)
 	if (state->regroup != NULL)
 		return GPUCOL_UNSUPPORTED;
 	if (status == GPUCOL_OK)
-		status = gpucol_run_next(&state->exec, &result);
+		status = next_result(state, &result);
 	if (state->exec.fallback != NULL)
 	{
 		end_groups(state);

@@ -62,6 +62,10 @@ typedef struct GpucolAggExecState
 	GpucolOrdinaryAggs *ordinary;
 
 	/* current groups */
+	bool		ahead;			/* the next ones are these */
+	GpucolStatus ahead_status;
+	GpucolResult ahead_result;
+	bool		anew;			/* the run has been begun anew without forms of numerics */
 	GpucolGroupRows rows;
 	uint32		next;			/* of those formed */
 	MemoryContext row_context;	/* of one joined group */

@@ -183,6 +183,7 @@ fall_back(GpucolExec *exec, GpucolStatus status, const char *why)
 
 	foreach(lc, exec->lower != NULL && status == GPUCOL_UNSUPPORTED ? exec->lower->formed : NIL)
 		gpucol_refuse_numeric_form(lfirst_oid(lc));
+	exec->misformed = exec->lower != NULL && exec->lower->formed != NIL;
 	exec->fallback = keep_reason(exec, exec->fallback, why ? why : "engine gave no reason");
 	exec->fell_back = true;
 	return status;

@@ -129,6 +129,7 @@ struct GpucolExec
 	struct GpucolGroupParts *groups;	/* parts of the groups (group_part.c); NULL: one */
 	Size		most;			/* BUILD: bytes that it may take; 0 = what is left of the budget */
 	bool		unlimited;		/* it must be made, whatever it takes of the session's memory */
+	bool		misformed;		/* the one that fell back last went by forms of numerics, which are refused now */
 	bool		emitted;		/* a batch was handed out */
 
 	/* for EXPLAIN ANALYZE: finished runs, and what went wrong in one of them */

@@ -100,7 +100,7 @@ SELECT way('SELECT x, count(*) FROM packed GROUP BY 1') AS key, way('SELECT stdd
 SELECT differs('{x,y,w}');
 SELECT join_differs('{x,z}');
 SELECT group_differs('{z,d}');
--- a value of another form: the first statement of a backend hands its run back, the next ones know
+-- a value of another form: the first statement of a backend begins its run anew, the next ones are planned otherwise
 \t on
 SELECT format('INSERT INTO packed (id, k, x) VALUES (20000, 1, %L); INSERT INTO plain (id, k, x) VALUES (20000, 1, %1$L)', v), $$SELECT way('SELECT k, stddev(x) FROM packed GROUP BY 1')$$,
 	$$SELECT way('SELECT k, stddev(x) FROM packed GROUP BY 1'), (SELECT string_agg(d, ' ') FROM differs('{x}') d), (SELECT string_agg(d, ' ') FROM join_differs('{x}') d)$$, 'DELETE FROM packed WHERE id = 20000', 'DELETE FROM plain WHERE id = 20000',
