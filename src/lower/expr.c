@@ -821,7 +821,7 @@ lower_expr(GpucolLower *l, Expr *expr, GpucolValue *out)
 		return gpucol_lower_const(l, expr, out);
 	if (l->fold != NULL && gpucol_lower_fold_test(l, expr, out))
 		return true;
-	if (exprType((Node *) expr) == BOOLOID && !IsA(expr, Var))
+	if (exprType((Node *) expr) == BOOLOID && !IsA(expr, Var) && !gpucol_lower_compares_alike(l, expr))
 	{
 		int			column;
 		int			id;

@@ -24,6 +24,7 @@
 #include "utils/fmgroids.h"
 #include "utils/fmgrprotos.h"
 #include "utils/lsyscache.h"
+#include "utils/numeric.h"
 
 #include "columnar/numeric_form.h"
 #include "kernel/float_decimal.h"
@@ -117,6 +118,8 @@ find_form(const GpucolLower *l, const Var *var, Oid *table, GpucolNumericForm *f
 {
 	AttrNumber	attnum = var->varattno;
 
+	if (var->varno != (int) l->varno || var->varlevelsup != 0 || attnum <= 0)
+		return false;
 	*table = l->pipe != NULL ? gpucol_pipe_table(l->pipe, &attnum) : l->table;
 	return gpucol_find_numeric_form(*table, attnum, form);
 }
@@ -139,6 +142,54 @@ gpucol_lower_alike(GpucolLower *l, Expr *expr, GpucolValue *value)
 	l->formed = list_append_unique_oid(l->formed, table);
 	(void) set_plain(l, value, emit(l, GPUCOL_OP_NUMERIC_D, value->reg, GPUCOL_NO_REG,
 									form.scale | GPUCOL_NUMERIC_SHOWN_SO), GPUCOL_NUMERIC_FORM_DIGITS, form.scale);
+}
+
+/* Is it a constant that a mantissa of few digits is compared with? */
+static bool
+is_short_constant(const Node *node)
+{
+	const Const *value = (const Const *) node;
+	Numeric		numeric;
+	__int128	packed;
+
+	if (!IsA(value, Const) || value->constisnull || value->consttype != NUMERICOID)
+		return false;
+	numeric = DatumGetNumeric(value->constvalue);
+	return gpucol_packed_read(VARDATA_ANY(numeric), VARSIZE_ANY_EXHDR(numeric), &packed) == GPUCOL_OK &&
+		gpucol_packed_scale(packed) <= GPUCOL_NUMERIC_FORM_DIGITS &&
+		gpucol_magnitude(gpucol_packed_mantissa(packed)) < (GpucolMagnitude) GPUCOL_NUMERIC_MANTISSAS;
+}
+
+/*
+ * Does an expression compare a column whose numerics are mantissas with a constant?  As mantissas they are compared
+ * sooner than as bytes, where they are computed with, too.
+ */
+bool
+gpucol_lower_compares_alike(const GpucolLower *l, const Expr *expr)
+{
+	const OpExpr *op = (const OpExpr *) expr;
+	const Node *var;
+	const Node *constant;
+	GpucolNumericForm form;
+	Oid			table;
+
+	if (!l->aggregating || !IsA(op, OpExpr) || list_length(op->args) != 2)
+		return false;
+	var = IsA(linitial(op->args), Var) ? linitial(op->args) : lsecond(op->args);
+	constant = var == linitial(op->args) ? lsecond(op->args) : linitial(op->args);
+	switch (op->opfuncid)
+	{
+		case F_NUMERIC_EQ:
+		case F_NUMERIC_NE:
+		case F_NUMERIC_LT:
+		case F_NUMERIC_LE:
+		case F_NUMERIC_GT:
+		case F_NUMERIC_GE:
+			return IsA(var, Var) && ((const Var *) var)->vartype == NUMERICOID && is_short_constant(constant) &&
+				find_form(l, (const Var *) var, &table, &form) && form.alike;
+		default:
+			return false;
+	}
 }
 
 /*
