@@ -176,9 +176,14 @@ ask_segments(Relation rel, const GpucolView *view, AttrNumber attnum, GpucolNume
 			return false;
 		CHECK_FOR_INTERRUPTS();
 	}
+	if (!common.any)
+	{
+		*form = (GpucolNumericForm) {.scale = -1,.alike = true};
+		return true;
+	}
 	form->alike = common.alike && common.shown <= GPUCOL_NUMERIC_FORM_DIGITS;
 	form->scale = form->alike ? common.shown : common.scale;
-	return common.any && common.largest < GPUCOL_NUMERIC_MANTISSAS *
+	return common.largest < GPUCOL_NUMERIC_MANTISSAS *
 		(__int128) gpucol_power10(GPUCOL_NUMERIC_FORM_DIGITS - form->scale);
 }
 

@@ -18,14 +18,14 @@
 
 typedef struct GpucolNumericForm
 {
-	int			scale;			/* at which each value is a mantissa */
+	int			scale;			/* at which each value is a mantissa; -1: there are none */
 	bool		alike;			/* each displays just so many digits */
 } GpucolNumericForm;
 
 /*
- * The form of a table's column of type numeric; false if its segments have none in common, or
- * say nothing.  It is a hint: rows that are not packed, and segments that have another coding,
- * may have values of another form, so whoever relies on it looks at each value.
+ * The form of a table's column of type numeric; false if its segments have none in common.  It is a
+ * hint: rows that are not packed, and segments that were not asked, may have values of another form,
+ * so whoever relies on it looks at each value.
  */
 extern bool gpucol_find_numeric_form(Oid table, AttrNumber attnum, GpucolNumericForm *form);
 

@@ -210,8 +210,8 @@ lower_agg(GpucolExec *exec, GpucolLower *l)
 		&state->ordinary_grouping;
 
 	l->aggregating = true;
-	if (exec->rel != NULL && exec->rows_of == NULL && exec->nparts == 0 && !state->ranking)
-		l->table = RelationGetRelid(exec->rel);
+	if (!state->ranking)
+		gpucol_run_name_tables(exec, l);
 	l->no_extremes |= state->ranking;
 	if (!lower_input(state, exec, l) ||
 		!gpucol_lower_grouping(l, key_list(state),

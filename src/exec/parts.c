@@ -98,3 +98,17 @@ gpucol_run_read_columns(const GpucolExec *exec)
 	}
 	return result;
 }
+
+void
+gpucol_run_name_tables(const GpucolExec *exec, GpucolLower *l)
+{
+	if (exec->rows_of != NULL || exec->joins != NULL)
+		return;
+	if (exec->nparts == 0 && exec->rel != NULL)
+		l->tables = list_make1_oid(RelationGetRelid(exec->rel));
+	for (int i = 0; i < exec->nparts; i++)
+	{
+		l->tables = lappend_oid(l->tables, RelationGetRelid(exec->parts[i].rel));
+		l->table_attnums = lappend(l->table_attnums, exec->parts[i].attnums);
+	}
+}

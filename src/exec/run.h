@@ -214,6 +214,9 @@ extern void gpucol_run_forget_rows(GpucolExec *exec);
  */
 extern void gpucol_run_open_parts(GpucolExec *exec, const List *rtis, const List *attnums);
 
+/* Tell what is lowered which tables the node reads, if it reads any itself. */
+extern void gpucol_run_name_tables(const GpucolExec *exec, GpucolLower *l);
+
 /* parts.c: where one of the tables keeps columns of the whole. */
 extern Bitmapset *gpucol_run_part_columns(const GpucolExecPart *part, const Bitmapset *attnums);
 extern void gpucol_run_close_parts(GpucolExec *exec);

@@ -147,7 +147,8 @@ struct GpucolLower
 	/* joins (lower/pipe.h): columns behind those of the source are payload */
 	const struct GpucolPipe *pipe;	/* or NULL: one table */
 	const struct GpucolPipeDecimal *decimals;	/* then: what its numerics without a precision are; NULL: not known */
-	Oid			table;			/* of which desc is, no pipe; or InvalidOid */
+	List	   *tables;			/* Oids of those of which desc is, no pipe; or NIL; */
+	List	   *table_attnums;	/* by each the IntList of where it keeps the columns; NIL: it is one table, as desc */
 	int			npayloads;		/* of columns[], from `nsource` on */
 	int			nsource;
 	GpucolProbe *probes;

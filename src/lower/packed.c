@@ -112,16 +112,44 @@ unpack(GpucolLower *l, GpucolValue *v)
 								GPUCOL_PACKED_ROUND(v->scale, GPUCOL_PACKED_ZERO)), v->digits, v->scale);
 }
 
-/* What is known of a column of a table; and the table. */
+/* The form that a column has in one more table, and had in those before; false if there is none. */
 static bool
-find_form(const GpucolLower *l, const Var *var, Oid *table, GpucolNumericForm *form)
+add_form(Oid table, AttrNumber attnum, GpucolNumericForm *form)
+{
+	GpucolNumericForm one;
+
+	if (!gpucol_find_numeric_form(table, attnum, &one))
+		return false;
+	if (form->scale >= 0 && one.scale >= 0)
+	{
+		one.alike &= form->alike && form->scale == one.scale;
+		one.scale = Max(form->scale, one.scale);
+	}
+	if (one.scale >= 0)
+		*form = one;
+	return true;
+}
+
+/* What is known of a column of a table, or of its parts; and these. */
+static bool
+find_form(const GpucolLower *l, const Var *var, List **tables, GpucolNumericForm *form)
 {
 	AttrNumber	attnum = var->varattno;
+	ListCell   *lc;
 
+	*form = (GpucolNumericForm) {.scale = -1};
 	if (var->varno != (int) l->varno || var->varlevelsup != 0 || attnum <= 0)
 		return false;
-	*table = l->pipe != NULL ? gpucol_pipe_table(l->pipe, &attnum) : l->table;
-	return gpucol_find_numeric_form(*table, attnum, form);
+	*tables = l->pipe != NULL ? list_make1_oid(gpucol_pipe_table(l->pipe, &attnum)) : l->tables;
+	foreach(lc, *tables)
+	{
+		AttrNumber	own = l->pipe != NULL || l->table_attnums == NIL ? attnum :
+			list_nth_int(list_nth(l->table_attnums, foreach_current_index(lc)), attnum - 1);
+
+		if (!add_form(lfirst_oid(lc), own, form))
+			return false;
+	}
+	return form->scale >= 0;
 }
 
 /*
@@ -133,13 +161,13 @@ gpucol_lower_alike(GpucolLower *l, Expr *expr, GpucolValue *value)
 {
 	const Var  *var = (const Var *) expr;
 	GpucolNumericForm form;
-	Oid			table;
+	List	   *tables;
 
 	if (value->cls != GPUCOL_CLASS_S || !l->aggregating || !IsA(var, Var) || getBaseType(var->vartype) != NUMERICOID)
 		return;
-	if (!find_form(l, var, &table, &form) || !form.alike)
+	if (!find_form(l, var, &tables, &form) || !form.alike)
 		return;
-	l->formed = list_append_unique_oid(l->formed, table);
+	l->formed = list_concat_unique_oid(l->formed, tables);
 	(void) set_plain(l, value, emit(l, GPUCOL_OP_NUMERIC_D, value->reg, GPUCOL_NO_REG,
 									form.scale | GPUCOL_NUMERIC_SHOWN_SO), GPUCOL_NUMERIC_FORM_DIGITS, form.scale);
 }
@@ -171,7 +199,7 @@ gpucol_lower_compares_alike(const GpucolLower *l, const Expr *expr)
 	const Node *var;
 	const Node *constant;
 	GpucolNumericForm form;
-	Oid			table;
+	List	   *tables;
 
 	if (!l->aggregating || !IsA(op, OpExpr) || list_length(op->args) != 2)
 		return false;
@@ -186,7 +214,7 @@ gpucol_lower_compares_alike(const GpucolLower *l, const Expr *expr)
 		case F_NUMERIC_GT:
 		case F_NUMERIC_GE:
 			return IsA(var, Var) && ((const Var *) var)->vartype == NUMERICOID && is_short_constant(constant) &&
-				find_form(l, (const Var *) var, &table, &form) && form.alike;
+				find_form(l, (const Var *) var, &tables, &form) && form.alike;
 		default:
 			return false;
 	}
@@ -202,13 +230,13 @@ gpucol_lower_formed(GpucolLower *l, Expr *expr, GpucolValue *value)
 	GpucolNumericForm form;
 	GpucolValue bytes;
 	uint16		packed;
-	Oid			table;
+	List	   *tables;
 
 	if (!IsA(expr, Var) || !l->aggregating || getBaseType(exprType((Node *) expr)) != NUMERICOID ||
 		!gpucol_lower_expr(l, expr, &bytes) || bytes.cls != GPUCOL_CLASS_S ||
-		!find_form(l, (const Var *) expr, &table, &form))
+		!find_form(l, (const Var *) expr, &tables, &form))
 		return false;
-	l->formed = list_append_unique_oid(l->formed, table);
+	l->formed = list_concat_unique_oid(l->formed, tables);
 	packed = emit(l, GPUCOL_OP_NUMERIC_P, bytes.reg, GPUCOL_NO_REG, 0);
 	(void) set_plain(l, value, emit(l, GPUCOL_OP_NUMERIC_D, bytes.reg, GPUCOL_NO_REG,
 									form.scale | GPUCOL_NUMERIC_EXACTLY), GPUCOL_NUMERIC_FORM_DIGITS, form.scale);

@@ -221,7 +221,7 @@ ask_formed(const GpucolPipe *drive, const GpucolPipe *build, Expr *outer, Expr *
 	GpucolNumericForm form;
 	GpucolPipeAnswer exact[2];
 
-	if (!find_inner_form(build, inner, &form))
+	if (!find_inner_form(build, inner, &form) || form.scale < 0)
 		return false;
 	exact[0] = gpucol_pipe_ask(drive, NULL, outer, GPUCOL_PIPE_EXACT_KEY);
 	exact[1] = gpucol_pipe_ask(build, NULL, inner, GPUCOL_PIPE_EXACT_KEY);

@@ -244,13 +244,24 @@ lower_joined(GpucolGrouping *g)
 	return true;
 }
 
-/* The table that is grouped, if it is one, and has no parts. */
-static Oid
-table_of(const GpucolGrouping *g)
+/* Name the table that is grouped, or its parts. */
+static void
+name_tables(const GpucolGrouping *g, GpucolLower *l)
 {
 	const RangeTblEntry *rte = planner_rt_fetch(g->rel->relid, g->root);
+	ListCell   *lc;
 
-	return rte->rtekind == RTE_RELATION && !rte->inh && g->recursion == NULL && !g->ranking ? rte->relid : InvalidOid;
+	if (g->recursion != NULL || g->ranking)
+		return;
+	if (g->parts == NIL && rte->rtekind == RTE_RELATION && !rte->inh)
+		l->tables = list_make1_oid(rte->relid);
+	foreach(lc, g->parts)
+	{
+		const GpucolPart *part = lfirst(lc);
+
+		l->tables = lappend_oid(l->tables, planner_rt_fetch(part->varno, g->root)->relid);
+		l->table_attnums = lappend(l->table_attnums, part->attnums);
+	}
 }
 
 /* Lower conditions, keys, and either the rankings or the other aggregates. */
@@ -265,7 +276,7 @@ lower_run(GpucolGrouping *g, bool rankings)
 		return lower_joined(g);
 	g->lower = gpucol_lower_begin(g->desc, g->rel->relid, NULL);
 	g->lower->aggregating = true;
-	g->lower->table = table_of(g);
+	name_tables(g, g->lower);
 	g->lower->no_extremes = g->ranking;
 	gpucol_clauses_split(g->root, g->lower, g->recursion ?
 						 gpucol_recursion_wing->conditions(g->recursion, g->rel) :

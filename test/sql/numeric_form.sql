@@ -140,6 +140,30 @@ SELECT gpucol.merge('packed');
 EXECUTE kept;
 RESET plan_cache_mode;
 
+-- parts of a table, one of them without rows, one whose columns are in another order
+CREATE TABLE parted (id int, k int, x numeric, z numeric) PARTITION BY RANGE (id);
+CREATE TABLE part_a PARTITION OF parted FOR VALUES FROM (0) TO (3000) USING gpucol;
+CREATE TABLE part_b (z numeric, gone int, x numeric, id int, k int) USING gpucol;
+ALTER TABLE part_b DROP COLUMN gone;
+ALTER TABLE parted ATTACH PARTITION part_b FOR VALUES FROM (3000) TO (50000);
+CREATE TABLE part_c PARTITION OF parted FOR VALUES FROM (50000) TO (60000) USING gpucol;
+CREATE TABLE whole AS SELECT id, k, x, z FROM plain WHERE id < 9000;
+INSERT INTO parted SELECT * FROM whole;
+SELECT gpucol.merge('part_a'), gpucol.merge('part_b');
+ANALYZE parted;
+CREATE FUNCTION part_differs() RETURNS SETOF text LANGUAGE sql AS $$
+	SELECT query FROM unnest('{x,z}'::text[]) c, unnest('{"SELECT trim_scale(v), n FROM (SELECT K_ v, count(*) n FROM T GROUP BY 1) q","SELECT k, stddev(K_), count(DISTINCT K_) FROM T GROUP BY 1","SELECT stddev(K_) FROM T","SELECT trim_scale(v) FROM (SELECT DISTINCT K_ v FROM T ORDER BY 1 LIMIT 9) q",
+		"SELECT sum(CASE WHEN K_ > 5 THEN K_ ELSE x END) FROM T"}'::text[]) q, LATERAL replace(q, 'K_', c) query WHERE twin_result(query, 'whole', 'forbid') IS DISTINCT FROM twin_result(query, 'parted', 'allow');
+$$;
+SELECT way('SELECT x, count(*) FROM parted GROUP BY 1') AS key, way('SELECT stddev(x) FROM parted') AS deviation, way('SELECT z, count(*) FROM parted GROUP BY 1') AS mixed;
+SELECT part_differs();
+INSERT INTO parted VALUES (55000, 1, 3, 4.00);
+INSERT INTO whole VALUES (55000, 1, 3, 4.00);
+SELECT part_differs();
+SELECT gpucol.merge('part_c');
+SELECT way('SELECT x, count(*) FROM parted GROUP BY 1') AS key, way('SELECT stddev(x) FROM parted') AS deviation;
+SELECT part_differs();
+
 -- none, one
 TRUNCATE packed, plain;
 SELECT differs('{x,y}');
