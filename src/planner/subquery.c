@@ -796,7 +796,14 @@ rewrite_sublinks(Node *node, int *count)
 	if (node == NULL)
 		return false;
 	if (IsA(node, SubLink))
-		*count += rewrite_query(castNode(Query, ((SubLink *) node)->subselect), false, false, NULL);
+	{
+		SubLink    *sublink = (SubLink *) node;
+		Query	   *query = castNode(Query, sublink->subselect);
+
+		*count += gpucol_subquery_bring_near(query, sublink->subLinkType == EXISTS_SUBLINK ||
+											 sublink->subLinkType == ANY_SUBLINK);
+		*count += rewrite_query(query, false, false, NULL);
+	}
 	else if (IsA(node, Query))
 		return false;
 	return expression_tree_walker(node, rewrite_sublinks, count);
@@ -865,6 +872,8 @@ rewrite_query(Query *query, bool top, bool keep_table, Bitmapset *asked)
 	{
 		RangeTblEntry *rte = lfirst_node(RangeTblEntry, lc);
 
+		if (rte->rtekind == RTE_SUBQUERY && rte->lateral)
+			count += gpucol_subquery_bring_near(rte->subquery, false);
 		if (rte->rtekind == RTE_SUBQUERY)
 			count += rewrite_query(rte->subquery, false, false,
 								   gpucol_nearest_asked_below(query, foreach_current_index(lc) + 1, asked));

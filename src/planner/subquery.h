@@ -145,6 +145,13 @@ extern Node *gpucol_subquery_hoist_exists(Query *query, Node *condition);
  */
 extern int	gpucol_subquery_elements(Query *query);
 
+/*
+ * subquery_equal.c: have tests and values in WHERE of a query that is a subquery refer to its own columns where they
+ * refer to equal ones of queries around it; and, as one that is a test (EXISTS, IN), have its own EXISTS that
+ * still refer to these be joined in its FROM clause.  How many of both.
+ */
+extern int	gpucol_subquery_bring_near(Query *query, bool is_test);
+
 /* seldom.c: a subquery in an expression is executed for no row, as far as can be told. */
 extern void gpucol_seldom_mark(Query *query);
 extern bool gpucol_seldom_is(const Query *query);
