@@ -8,6 +8,8 @@
  *
  *		CASE WHEN a.n < low OR a.n > high THEN NULL ELSE a.n - 1 END
  *
+ * A cast among dates and timestamps may leave its type, too, and be the value that an interval is added to.
+ *
  * Other arithmetic of integers is computed where it stays within its types (harmless_integers.c):
  *
  *		CASE WHEN a.n::bigint * a.m < low OR a.n::bigint * a.m > high THEN NULL ELSE a.n * a.m END
@@ -109,7 +111,7 @@ room_for(const Node *node, Oid type)
 			number = DatumGetInt64(value->constvalue);
 			break;
 		case INTERVALOID:
-			return (type == TIMESTAMPOID || type == TIMESTAMPTZOID) &&
+			return (type == DATEOID || type == TIMESTAMPOID || type == TIMESTAMPTZOID) &&
 				is_short(DatumGetIntervalP(value->constvalue)) ? most : 0;
 		default:
 			return 0;
@@ -139,6 +141,8 @@ is_sum(Oid function)
 		case F_INT84MI:
 		case F_DATE_PLI:
 		case F_DATE_MII:
+		case F_DATE_PL_INTERVAL:
+		case F_DATE_MI_INTERVAL:
 		case F_TIMESTAMP_PL_INTERVAL:
 		case F_TIMESTAMP_MI_INTERVAL:
 		case F_TIMESTAMPTZ_PL_INTERVAL:
@@ -161,26 +165,72 @@ gpucol_harmless_compare(Expr *value, Oid type, int strategy, int64 with)
 	return op;
 }
 
-/* When a sum of a value and a constant may be an error; NULL: it is no such sum. */
+/* What a date or a timestamp is made a timestamp of, which is an error near the ends of their types; else NULL. */
+static const Expr *
+cast_value(const Expr *expr)
+{
+	const FuncExpr *func = (const FuncExpr *) expr;
+
+	if (!IsA(func, FuncExpr))
+		return NULL;
+	switch (func->funcid)
+	{
+		case F_TIMESTAMP_DATE:
+		case F_TIMESTAMPTZ_DATE:
+		case F_TIMESTAMP_TIMESTAMPTZ:
+		case F_TIMESTAMPTZ_TIMESTAMP:
+			return linitial(func->args);
+		default:
+			return NULL;
+	}
+}
+
+/* When a value of a type is farther from 0 than there is room. */
+static Expr *
+beyond_room(const Expr *value, Oid type, int64 room)
+{
+	return make_orclause(list_make2(gpucol_harmless_compare((Expr *) value, type, BTLessStrategyNumber, -room),
+									gpucol_harmless_compare((Expr *) value, type, BTGreaterStrategyNumber, room)));
+}
+
+/* When a sum of a value and a constant, or a cast of a time, may be an error; NULL: it is neither. */
 static Expr *
 beyond_sum(const Expr *sum)
 {
 	const OpExpr *op = (const OpExpr *) sum;
-	Expr	   *value;
+	const Expr *value = cast_value(sum);
 	Oid			type;
 	int64		room;
 
+	if (value != NULL)
+	{
+		type = exprType((const Node *) value);
+		return beyond_room(value, type, most_of(type));
+	}
 	if (!IsA(op, OpExpr) || list_length(op->args) != 2 || !is_sum(op->opfuncid))
 		return NULL;
 	value = linitial(op->args);
-	type = exprType((Node *) value);
+	type = exprType((const Node *) value);
 	if (most_of(type) == 0)
 		return NULL;
 	room = room_for(eval_const_expressions(NULL, copyObject(lsecond(op->args))), type);
 	if (room == 0)
 		return NULL;
-	return make_orclause(list_make2(gpucol_harmless_compare(value, type, BTLessStrategyNumber, -room),
-									gpucol_harmless_compare(value, type, BTGreaterStrategyNumber, room)));
+	if (cast_value(value) != NULL)
+	{
+		value = cast_value(value);
+		type = exprType((const Node *) value);
+		room = most_of(type);
+	}
+	return beyond_room(value, type, room);
+}
+
+const Expr *
+gpucol_harmless_within_value(const Expr *expr)
+{
+	if (IsA(expr, OpExpr))
+		expr = linitial(((const OpExpr *) expr)->args);
+	return cast_value(expr) != NULL ? cast_value(expr) : expr;
 }
 
 Expr *
@@ -190,7 +240,7 @@ gpucol_harmless_within(const Expr *expr, Expr **beyond)
 
 	*beyond = gpucol_harmless_integers_beyond(expr);
 	/* of a sum of more than a column, the rest may leave its type, too */
-	if (sum != NULL && (*beyond == NULL || IsA(linitial(((const OpExpr *) expr)->args), Var)))
+	if (sum != NULL && (*beyond == NULL || IsA(gpucol_harmless_within_value(expr), Var)))
 		*beyond = sum;
 	if (*beyond == NULL)
 		return NULL;

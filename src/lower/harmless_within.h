@@ -13,11 +13,14 @@
 #include "nodes/primnodes.h"
 
 /*
- * A sum of something and a constant, of integers, dates or times, or other arithmetic of integers, as a CASE that
- * is NULL of values of which it might be an error; *beyond is the condition that it is: an OR.  NULL: it is no
+ * A sum of something and a constant, of integers, dates or times, a cast among dates and timestamps, or other
+ * arithmetic of integers, as a CASE that is NULL of values of which it might be an error; *beyond is the condition that it is: an OR.  NULL: it is no
  * such expression.  Nothing of `expr` is used for them.
  */
 extern Expr *gpucol_harmless_within(const Expr *expr, Expr **beyond);
+
+/* What such a sum or cast is computed of, if it is no other arithmetic: that, too, must raise no error. */
+extern const Expr *gpucol_harmless_within_value(const Expr *expr);
 
 /* The condition of such a CASE, which raises no error where the condition does not; NULL: another CASE. */
 extern Node *gpucol_harmless_within_test(const CaseExpr *node);

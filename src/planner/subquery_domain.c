@@ -44,6 +44,7 @@
 #include "columnar/collation.h"
 #include "lower/harmless.h"
 #include "lower/harmless_query.h"
+#include "lower/harmless_within.h"
 #include "plan/make.h"
 #include "planner/set_operations.h"
 #include "planner/subquery.h"
@@ -151,10 +152,9 @@ domain_column(Domain *domain, Node *value)
 static Node *
 sum_within(Domain *domain, Node *node)
 {
-	OpExpr	   *op = (OpExpr *) node;
 	Node	   *within;
 
-	if (!IsA(op, OpExpr) || list_length(op->args) != 2 || !may_be_value(domain, linitial(op->args)))
+	if (!may_be_value(domain, (Node *) gpucol_harmless_within_value((Expr *) node)))
 		return NULL;
 	within = gpucol_grouped_within(domain->join, gpucol_grouped_move_out(node));
 	if (within != NULL)

@@ -70,6 +70,7 @@
 #include "compat.h"
 #include "lower/harmless.h"
 #include "lower/harmless_query.h"
+#include "lower/harmless_within.h"
 #include "plan/make.h"
 #include "plan/reason.h"
 #include "planner/subquery.h"
@@ -764,20 +765,59 @@ gpucol_subquery_is_ordered(const SubLink *sublink)
 		only_comparison(castNode(Query, sublink->subselect), false, &others) != NULL && others != NIL;
 }
 
+/*
+ * A comparison's outer side as a CASE that raises no error near its type's ends; the condition that it might, as the
+ * query around has it, or NULL: it is no such sum or cast.
+ */
+static Expr *
+keep_within(OpExpr *comparison)
+{
+	ListCell   *lc;
+
+	foreach(lc, comparison->args)
+	{
+		GpucolReferences found = gpucol_subquery_references(lfirst(lc));
+		Node	   *moved = copyObject(lfirst(lc));
+		Expr	   *beyond;
+		Expr	   *within;
+
+		if (found.own || !found.outer || found.farther)
+			continue;
+		IncrementVarSublevelsUp(moved, -1, 1);
+		within = gpucol_harmless_within((Expr *) moved, &beyond);
+		if (within == NULL)
+			return NULL;
+		IncrementVarSublevelsUp((Node *) within, 1, 0);
+		lfirst(lc) = within;
+		return beyond;
+	}
+	return NULL;
+}
+
 Node *
 gpucol_subquery_exists_ordered(SubLink *sublink, bool null_is_false)
 {
 	List	   *others;
 	Query	   *inner = copyObject(castNode(Query, sublink->subselect));
 	OpExpr	   *comparison = only_comparison(inner, true, &others);
+	Expr	   *beyond;
 	Node	   *found;
 
 	if (comparison == NULL || contain_volatile_functions((Node *) inner))
 		return NULL;
+	comparison = copyObject(comparison);
+	beyond = null_is_false ? NULL : keep_within(comparison);
 	inner->jointree->quals = others == NIL ? NULL : (Node *) make_ands_explicit(others);
 	inner->hasDistinctOn = false;
 	found = compare_extreme(inner, comparison);
-	return found == NULL || null_is_false ? found : make_is_true(found);
+	if (found == NULL || null_is_false)
+		return found;
+	found = make_is_true(found);
+	if (beyond == NULL)
+		return found;
+	sublink = copyObject(sublink);
+	gpucol_seldom_mark(castNode(Query, sublink->subselect));
+	return (Node *) gpucol_make_choice(beyond, (Expr *) sublink, (Expr *) found);
 }
 
 /* A test with one comparison that orders, or NULL. */

@@ -71,6 +71,7 @@
 #include "lower/harmless.h"
 #include "lower/harmless_floats.h"
 #include "lower/harmless_query.h"
+#include "lower/harmless_within.h"
 #include "plan/make.h"
 #include "plan/reason.h"
 #include "planner/subquery.h"
@@ -228,7 +229,8 @@ take_equality(GpucolGroupedJoin *join, OpExpr *op)
 			return false;
 		other = gpucol_grouped_move_out(other);
 		within = gpucol_grouped_within(join, other);
-		if (!gpucol_grouped_check_outer(join, within != NULL ? linitial(((OpExpr *) other)->args) : other))
+		if (!gpucol_grouped_check_outer(join, within != NULL ?
+										(Node *) gpucol_harmless_within_value((Expr *) other) : other))
 			return false;
 		other = within != NULL ? within : other;
 		note_asked(join, op, key, other, i == 0);

@@ -51,6 +51,8 @@ join_all(Node *node, Joining *joining)
 {
 	if (node == NULL || joining->failed)
 		return node;
+	if (IsA(node, SubLink) && gpucol_seldom_is(castNode(Query, ((SubLink *) node)->subselect)))
+		return node;
 	if (IsA(node, SubLink) && !is_one_value((SubLink *) node))
 	{
 		SubLink    *sublink = (SubLink *) node;
