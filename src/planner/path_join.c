@@ -47,6 +47,7 @@
 #include "planner/path_join_first.h"
 #include "planner/path_join_keys.h"
 #include "planner/path_join_ranges.h"
+#include "planner/path_join_spans.h"
 #include "planner/path_join_set.h"
 #include "planner/planner.h"
 #include "planner/subquery.h"
@@ -200,12 +201,14 @@ share_out(Pair *pair, GpucolPipe *drive, GpucolPipeStep *step)
 		Expr	   *condition = gpucol_overlaps_bounded(rinfo->clause);
 		bool		above = IS_OUTER_JOIN(pair->jointype) &&
 			RINFO_IS_PUSHED_DOWN(rinfo, pair->joinrel->relids);
+		bool		bounded;
 
 		pair->reason = check_condition(rinfo, pair->restrictlist);
 		if (pair->reason != NULL)
 			return false;
 		if (!above && gpucol_join_add_key(&sides, step, rinfo))
 			continue;
+		bounded = !above && gpucol_join_add_span_bounds(&sides, step, condition);
 		pair->reason = gpucol_pipe_check_condition(drive, step->build, condition);
 		if (pair->reason != NULL)
 		{
@@ -217,7 +220,7 @@ share_out(Pair *pair, GpucolPipe *drive, GpucolPipeStep *step)
 		if (pair->reason != NULL && may_be_host(pair, rinfo, above))
 		{
 			pair->host = lappend(pair->host, rinfo);
-			equality |= !above;
+			equality |= !above && !bounded;
 			why = pair->reason;
 			continue;
 		}

@@ -17,7 +17,8 @@
  *
  * What is found so is tested by the residual as any pair: terms only leave out pairs that would fail.
  * Rows whose own value is NULL meet nobody; where IS NULL is a way out, NULL lies beyond all others, and a flowing
- * row whose value is NULL is not bound by the term.  Values
+ * row whose value is NULL is not bound by the term.  Of another way out (b.x <= e.x OR b.x > 1000) that a row of the
+ * table has, all pairs are left to the residual.  Values
  * are compared as int64 of their order: decimals of the table that do not fit leave all pairs to the residual,
  * as does a value that cannot be computed: the error is one only if no operand of AND before it says that
  * nobody asks.  Sides are computed without that question.
@@ -62,6 +63,8 @@ struct GpucolCpuBand
 	Term		terms[MOST_TERMS];
 	int			nfirst;			/* terms of the value that rows are sorted by; others are of the second */
 	bool		nulls[2];		/* can a row be met whose value sorted by, or second one, is NULL? */
+	int			nways;			/* ways out of terms, booleans of the table's row alone: where one has one, no */
+	uint16_t	ways[MOST_TERMS];	/* rows are left out */
 	bool		high;			/* NULL lies above all other values sorted by, else below */
 	uint8_t    *of;				/* by instruction: OWN, OTHER or both: what it is computed of */
 	uint8_t    *needed;			/* by instruction: OWN, OTHER or both: of which side of terms */
@@ -228,7 +231,17 @@ is_null_of(const GpucolRun *run, uint16_t reg, uint16_t value)
 
 static void find_terms(const GpucolRun *run, GpucolCpuBand *band, uint16_t reg, bool turned);
 
-/* OR of two operands: a comparison, and IS NULL of what is compared? */
+/* Note a way out of a term that is computed of the table's row alone; false if it is none. */
+static bool
+add_way(const GpucolRun *run, GpucolCpuBand *band, uint16_t reg)
+{
+	if (band->nways == MOST_TERMS || band->of[writer_of(run, reg)] != OWN)
+		return false;
+	band->ways[band->nways++] = reg;
+	return true;
+}
+
+/* OR of two operands: a comparison, and IS NULL of what is compared, or what is asked of the table's row alone? */
 static void
 find_term_or_null(const GpucolRun *run, GpucolCpuBand *band, const GpucolInstr *instr)
 {
@@ -243,7 +256,7 @@ find_term_or_null(const GpucolRun *run, GpucolCpuBand *band, const GpucolInstr *
 			term->nulls = true;
 		else if (band->nterms == before + 1 && is_null_of(run, null, term->other))
 			term->unbound = true;
-		else
+		else if (band->nterms != before + 1 || !add_way(run, band, null))
 			band->nterms = before;
 	}
 }
@@ -435,6 +448,8 @@ gpucol_cpu_band_plan(GpucolRun *run, GpucolCpuProbe *probe)
 		need(run, band, band->terms[t].own, OWN);
 		need(run, band, band->terms[t].other, OTHER);
 	}
+	for (int w = 0; w < band->nways; w++)
+		need(run, band, band->ways[w], OWN);
 	return GPUCOL_OK;
 }
 
@@ -496,7 +511,21 @@ own_value(const GpucolCpuReg *reg, uint32_t j, bool above, int64_t *result)
 	return value == *result;
 }
 
-/* Own values of up to 1,024 rows of the table that lie in match[]; false if one does not fit. */
+/* Has a row of the table a way out of terms? */
+static bool
+has_way(const GpucolCpuWorker *worker, const GpucolCpuBand *band, uint32_t j)
+{
+	for (int w = 0; w < band->nways; w++)
+	{
+		const GpucolCpuReg *reg = &worker->regs[band->ways[w]];
+
+		if (!GPUCOL_CPU_NULL_AT(reg, j) && reg->v.b[j])
+			return true;
+	}
+	return false;
+}
+
+/* Own values of up to 1,024 rows of the table that lie in match[]; false if one does not fit, or has a way out. */
 static bool
 take_values(GpucolCpuWorker *worker, const GpucolCpuBand *band, const uint32_t *match, GpucolRadixItem *items,
 			uint32_t *nitems, int64_t *seconds)
@@ -509,7 +538,7 @@ take_values(GpucolCpuWorker *worker, const GpucolCpuBand *band, const uint32_t *
 	{
 		int64_t		values[2] = {0};
 
-		if (!own_value(first, j, band->high, &values[0]) ||
+		if (has_way(worker, band, j) || !own_value(first, j, band->high, &values[0]) ||
 			(two && !own_value(second, j, band->terms[band->nfirst].above, &values[1])))
 			return false;
 		if (!band->keyed && ((GPUCOL_CPU_NULL_AT(first, j) && !band->nulls[0]) ||
