@@ -59,6 +59,15 @@ typedef struct Between
 	bool		absolute;
 } Between;
 
+/* The column that a time is, perhaps cast to timestamp or timestamptz; or NULL. */
+static const Var *
+column_of(const Expr *time)
+{
+	const Expr *value = gpucol_harmless_within_value(time);
+
+	return IsA(value, Var) && !IsA(time, OpExpr) ? (const Var *) value : NULL;
+}
+
 /* Is it a difference of two columns that are timestamps? */
 static bool
 read_difference(Expr *expr, Between *between)
@@ -66,7 +75,7 @@ read_difference(Expr *expr, Between *between)
 	const OpExpr *op = (const OpExpr *) expr;
 
 	if (!IsA(op, OpExpr) || (op->opfuncid != F_TIMESTAMP_MI && op->opfuncid != F_TIMESTAMPTZ_MI) ||
-		!IsA(linitial(op->args), Var) || !IsA(lsecond(op->args), Var))
+		column_of(linitial(op->args)) == NULL || column_of(lsecond(op->args)) == NULL)
 		return false;
 	*between = (Between) {.a = lsecond(op->args),.b = linitial(op->args),.factor = 1};
 	return true;
@@ -107,7 +116,8 @@ read_number(const Expr *expr, double *number)
 static bool
 read_between(Expr *expr, Between *between)
 {
-	List	   *args = IsA(expr, FuncExpr) ? ((FuncExpr *) expr)->args : IsA(expr, OpExpr) ? ((OpExpr *) expr)->args : NIL;
+	List	   *args = IsA(expr, FuncExpr) ? ((FuncExpr *) expr)->args :
+		IsA(expr, OpExpr) ? ((OpExpr *) expr)->args : NIL;
 	Oid			function = IsA(expr, FuncExpr) ? ((FuncExpr *) expr)->funcid :
 		IsA(expr, OpExpr) ? ((OpExpr *) expr)->opfuncid : InvalidOid;
 	double		number;
@@ -137,14 +147,26 @@ read_between(Expr *expr, Between *between)
 	}
 }
 
-/* A time is near an end of its type, or infinite. */
+/* A time's column is near an end of its type, or infinite. */
 static Expr *
-is_far(Expr *time)
+is_far(const Expr *time)
 {
-	Oid			type = exprType((Node *) time);
+	Expr	   *column = (Expr *) column_of(time);
+	Oid			type = exprType((Node *) column);
+	int64		most = type == DATEOID ? MOST_TIME / USECS_PER_DAY : MOST_TIME;
 
-	return make_orclause(list_make2(gpucol_harmless_compare(time, type, BTLessStrategyNumber, -MOST_TIME),
-									gpucol_harmless_compare(time, type, BTGreaterStrategyNumber, MOST_TIME)));
+	return make_orclause(list_make2(gpucol_harmless_compare(column, type, BTLessStrategyNumber, -most),
+									gpucol_harmless_compare(column, type, BTGreaterStrategyNumber, most)));
+}
+
+/* A time that raises no error: of a column that is cast it is NULL where that is far. */
+static Expr *
+near_time(const Expr *time)
+{
+	if (IsA(time, Var))
+		return copyObject((Expr *) time);
+	return gpucol_make_choice(is_far(time), (Expr *) makeNullConst(exprType((const Node *) time), -1, InvalidOid),
+							  copyObject((Expr *) time));
 }
 
 /* A sum of a time and seconds, for a time that is far an infinite one of a sign; NULL: it cannot be computed. */
@@ -160,8 +182,8 @@ add_seconds(Expr *time, double seconds, int64 infinite)
 		return NULL;
 	span->time = (TimeOffset) rint(seconds * USECS_PER_SEC);
 	sum = make_opclause(plus, type, false, copyObject(time),
-						(Expr *) makeConst(INTERVALOID, -1, InvalidOid, sizeof(Interval), IntervalPGetDatum(span), false,
-										   false), InvalidOid, InvalidOid);
+						(Expr *) makeConst(INTERVALOID, -1, InvalidOid, sizeof(Interval), IntervalPGetDatum(span),
+										   false, false), InvalidOid, InvalidOid);
 	set_opfuncid((OpExpr *) sum);
 	return gpucol_make_choice(is_far(time), (Expr *) makeConst(type, -1, InvalidOid, sizeof(int64),
 															   Int64GetDatum(infinite), false, FLOAT8PASSBYVAL), sum);
@@ -179,7 +201,7 @@ bound(const Between *between, int strategy, double seconds)
 
 	if (sum == NULL || !OidIsValid(compare) || !gpucol_subquery_may_call(get_opcode(compare)))
 		return NULL;
-	op = make_opclause(compare, BOOLOID, false, copyObject(between->b), sum, InvalidOid, InvalidOid);
+	op = make_opclause(compare, BOOLOID, false, near_time(between->b), sum, InvalidOid, InvalidOid);
 	set_opfuncid((OpExpr *) op);
 	return make_orclause(list_make2(op, is_far(between->b)));
 }
@@ -237,7 +259,7 @@ span_bounds(const Expr *condition, Relids build)
 
 	if (!find_bounds(condition, &between, &low, &high))
 		return NIL;
-	if (!bms_is_member(((Var *) between.b)->varno, build))
+	if (!bms_is_member(column_of(between.b)->varno, build))
 	{
 		Expr	   *a = between.a;
 		double		least = low;
@@ -247,7 +269,7 @@ span_bounds(const Expr *condition, Relids build)
 		low = -high;
 		high = -least;
 	}
-	if (!bms_is_member(((Var *) between.b)->varno, build) || bms_is_member(((Var *) between.a)->varno, build))
+	if (!bms_is_member(column_of(between.b)->varno, build) || bms_is_member(column_of(between.a)->varno, build))
 		return NIL;
 	if (isfinite(low))
 		bounds = lappend(bounds, bound(&between, BTGreaterEqualStrategyNumber, low));
