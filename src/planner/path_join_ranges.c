@@ -15,6 +15,8 @@
  *
  * Engines search by comparisons that are true of all that these pass, lower(r) <= x OR lower(r) IS NULL, and so on.
  *
+ * Functions of ranges that a condition calls (`x >= lower(r) AND (upper_inf(r) OR x < upper(r))`) are computed so, too.
+ *
  * Of an empty range the bounds are NULL, and not infinite: it contains nothing.  Where a range or x is NULL, the
  * condition does not pass, as before, be it for being NULL or false.  None of the functions raises an error.
  *
@@ -264,6 +266,55 @@ overlap(Range *ranges)
 	return make_andclause(parts);
 }
 
+/* Conditions that call functions of ranges, while plans come to compute these. */
+typedef struct Calls
+{
+	const GpucolJoinSides *sides;
+	GpucolPipeStep *step;
+	int			count;
+} Calls;
+
+/* Have plans compute what a condition calls of columns of ranges. */
+static Node *
+compute_calls(Node *node, Calls *calls)
+{
+	FuncExpr   *call = (FuncExpr *) node;
+	Range		range;
+	Node	   *made;
+
+	if (node == NULL || !IsA(node, FuncExpr) || list_length(call->args) != 1)
+		return node == NULL ? NULL : expression_tree_mutator(node, compute_calls, calls);
+	switch (call->funcid)
+	{
+		case F_LOWER_ANYRANGE:
+		case F_LOWER_INC_ANYRANGE:
+		case F_LOWER_INF_ANYRANGE:
+		case F_UPPER_ANYRANGE:
+		case F_UPPER_INC_ANYRANGE:
+		case F_UPPER_INF_ANYRANGE:
+		case F_ISEMPTY_ANYRANGE:
+			if (!open_range(&range, calls->sides, calls->step, linitial(call->args)))
+				return node;
+			begin_range(&range);
+			made = (Node *) compute(&range, call->funcid, call->funcresulttype);
+			end_range(&range);
+			calls->count++;
+			return made;
+		default:
+			return expression_tree_mutator(node, compute_calls, calls);
+	}
+}
+
+/* The condition with what plans compute of ranges; NULL: they compute nothing. */
+static Expr *
+call_before(const GpucolJoinSides *sides, GpucolPipeStep *step, Expr *condition)
+{
+	Calls		calls = {sides, step, 0};
+	Expr	   *result = (Expr *) compute_calls((Node *) condition, &calls);
+
+	return calls.count > 0 ? result : NULL;
+}
+
 /* The condition in other words, of pipes that may be changed. */
 static Expr *
 rewrite(const GpucolJoinSides *sides, GpucolPipeStep *step, const OpExpr *op)
@@ -294,12 +345,14 @@ gpucol_join_range_condition(const GpucolJoinSides *sides, GpucolPipeStep *step, 
 	Cost		computed = *sides->computed;
 	Expr	   *rewritten;
 
-	if (!IsA(condition, OpExpr) || list_length(((OpExpr *) condition)->args) != 2 || !may_compute())
+	if (!may_compute())
 		return NULL;
 	/* other joins have the pipe as it is */
 	step->build = palloc(sizeof(GpucolPipe));
 	*step->build = *build;
-	rewritten = rewrite(sides, step, (const OpExpr *) condition);
+	rewritten = IsA(condition, OpExpr) ? rewrite(sides, step, (const OpExpr *) condition) : NULL;
+	if (rewritten == NULL)
+		rewritten = call_before(sides, step, condition);
 	if (rewritten != NULL && gpucol_pipe_check_condition(sides->drive, step->build, rewritten) == NULL)
 		return rewritten;
 	*sides->drive = drive;

@@ -64,6 +64,13 @@ SELECT jr_same('SELECT j.id, r.id AS r, lower(r.d), r.d FROM jr j JOIN rr r ON r
 SELECT jr_same('SELECT q.w, count(*) FROM (SELECT r.k, r.d, r.w FROM rr r WHERE r.id % 2 = 0 OFFSET 0) q JOIN jr j ON j.k = q.k AND q.d @> j.d GROUP BY 1');
 SELECT jr_same('WITH c AS MATERIALIZED (SELECT k, i, count(*) AS n FROM rr GROUP BY 1, 2) SELECT j.w, sum(c.n) FROM c JOIN jr j ON j.k = c.k AND c.i @> j.i GROUP BY 1');
 SELECT jr_same('SELECT j.id, (SELECT max(r.id) FROM rr r WHERE r.k = j.k AND r.d @> j.d) FROM jr j WHERE j.id % 7 = 0');
+-- bounds that the condition calls itself
+SELECT jr_plan('SELECT r.w, count(*) FROM jr j JOIN rr r ON r.k = j.k AND j.d >= lower(r.d) AND (upper_inf(r.d) OR j.d < upper(r.d)) GROUP BY 1');
+SELECT jr_same('SELECT r.w, count(*), sum(j.id) FROM jr j JOIN rr r ON r.k = j.k AND j.d >= lower(r.d) AND (upper_inf(r.d) OR j.d < upper(r.d)) GROUP BY 1');
+SELECT jr_same('SELECT j.id, r.id AS r FROM jr j JOIN rr r ON r.k = j.k AND (lower(r.i) IS NULL OR j.i > lower(r.i)) AND (j.i < upper(r.i)) IS NOT FALSE AND NOT isempty(r.i)');
+SELECT jr_same('SELECT r.w, count(*), sum(j.id) FROM rr r LEFT JOIN jr j ON r.k = j.k AND (j.t >= lower(r.t) OR lower_inf(r.t)) AND (lower_inc(r.t) OR j.i > 5) AND j.t < upper(r.t) GROUP BY 1');
+SELECT jr_same('SELECT j.w, count(*) FROM jr j WHERE EXISTS (SELECT FROM rr r WHERE r.k = j.k AND j.z BETWEEN lower(r.z) AND upper(r.z) AND NOT upper_inc(r.z)) GROUP BY 1');
+SELECT jr_same('SELECT r.w, count(*) FROM rr r JOIN rr s ON r.k = s.k AND lower(r.i) < upper(s.i) AND lower(s.i) < upper(r.i) AND r.id <> s.id GROUP BY 1');
 -- late rows, deleted rows
 INSERT INTO rr SELECT id + 2000, k, i, b, d, t, z, n, 'late' FROM rr WHERE id % 3 = 0;
 INSERT INTO rr_h SELECT id + 2000, k, i, b, d, t, z, n, 'late' FROM rr_h WHERE id % 3 = 0;
