@@ -13,9 +13,9 @@ SET search_path = subquery_equal, public;
 \set ECHO all
 
 CREATE TABLE hit (id int, who int, name varchar(8), at timestamp, page text, day date, u uuid, n numeric, f float8) USING gpucol;
-INSERT INTO hit SELECT i, nullif(i % 90, 7), nullif('w' || i % 90, 'w7'), timestamp '2024-01-01' + (i * 37 % 2000) * interval '1 hour',
-	(ARRAY['search', 'product', 'cart', 'pay'])[1 + (i * 7 / 3) % 4], date '2024-01-01' + i % 60, md5((i % 90)::text)::uuid, (i % 90) / 10.0, (i % 90) / 8.0
-FROM generate_series(1, 4000) i;
+INSERT INTO hit SELECT i, nullif(i % 41, 7), nullif('w' || i % 41, 'w7'), timestamp '2024-01-01' + (i * 37 % 2000) * interval '1 hour',
+	(ARRAY['search', 'product', 'cart', 'pay'])[1 + (i * 7 / 3) % 4], date '2024-01-01' + i % 60, md5((i % 41)::text)::uuid, (i % 41) / 10.0, (i % 41) / 8.0
+FROM generate_series(1, 900) i;
 SELECT gpucol.merge('hit') > 0 AS merged;
 DELETE FROM hit WHERE id % 31 = 0;
 UPDATE hit SET at = at + interval '5 days' WHERE id % 17 = 0;
@@ -59,19 +59,19 @@ FROM unnest(ARRAY[
 -- the same rows: equal values that differ in their bytes, OR beside the equality, values that count pairs
 SELECT differ(q), q
 FROM unnest(ARRAY[
-	'SELECT id FROM hit h WHERE id < 200 AND EXISTS (SELECT FROM hit p WHERE p.n = h.n AND p.page = ''product'' AND EXISTS (SELECT FROM hit c WHERE scale(c.n) = scale(h.n) AND c.at > p.at AND c.n = h.n))',
-	'SELECT id FROM hit h WHERE id < 200 AND EXISTS (SELECT FROM hit p WHERE p.f = h.f AND p.page = ''product'' AND NOT EXISTS (SELECT FROM hit c WHERE c.f::text = h.f::text AND c.at > p.at))',
-	'SELECT id FROM hit h WHERE id < 200 AND EXISTS (SELECT FROM hit p WHERE (p.who = h.who OR p.day = h.day) AND EXISTS (SELECT FROM hit c WHERE c.who = h.who AND c.at > p.at))',
-	'SELECT id FROM hit h WHERE id < 200 AND EXISTS (SELECT FROM hit p WHERE p.who = h.who AND (p.id = 9 OR EXISTS (SELECT FROM hit c WHERE c.who = h.who AND c.at > p.at)))',
-	'SELECT id FROM hit h WHERE id < 200 AND EXISTS (SELECT FROM hit p WHERE p.who = h.id AND EXISTS (SELECT FROM hit c WHERE c.who = h.who AND c.at > p.at))',
-	'SELECT id, (SELECT count(*) FROM hit p WHERE p.who = h.who AND EXISTS (SELECT FROM hit c WHERE c.who = h.who AND c.at > p.at AND c.day < h.day)) FROM hit h WHERE id < 200',
-	'SELECT id FROM hit h WHERE id < 200 AND EXISTS (SELECT FROM hit p WHERE p.who = h.who AND EXISTS (SELECT c.page FROM hit c WHERE c.who = h.who AND c.at > p.at GROUP BY c.page HAVING count(*) > 3))',
-	'SELECT id FROM hit h WHERE id < 200 AND EXISTS (SELECT FROM hit p WHERE p.who = h.who AND EXISTS (SELECT FROM hit c WHERE c.who = h.who AND c.at > p.at AND c.day < h.day OFFSET 5))',
-	'SELECT id FROM hit h WHERE id < 200 AND EXISTS (SELECT DISTINCT p.page FROM hit p WHERE p.who = h.who AND EXISTS (SELECT FROM hit c WHERE c.who = h.who AND c.at > p.at AND c.day < h.day AND c IS NOT NULL))',
-	'SELECT h.id FROM hit h LEFT JOIN hit g ON g.id = h.id + 1 WHERE h.id < 200 AND EXISTS (SELECT FROM hit p WHERE p.who = g.who AND EXISTS (SELECT FROM hit c WHERE c.who = g.who AND c.at > p.at AND c.day < h.day))',
-	'SELECT id FROM hit h WHERE id < 200 AND EXISTS (SELECT FROM hit p LEFT JOIN none q ON q.id = p.id WHERE q.who = h.who AND EXISTS (SELECT FROM hit c WHERE c.who = h.who))',
+	'SELECT id FROM hit h WHERE id < 70 AND EXISTS (SELECT FROM hit p WHERE p.n = h.n AND p.page = ''product'' AND EXISTS (SELECT FROM hit c WHERE scale(c.n) = scale(h.n) AND c.at > p.at AND c.n = h.n))',
+	'SELECT id FROM hit h WHERE id < 70 AND EXISTS (SELECT FROM hit p WHERE p.f = h.f AND p.page = ''product'' AND NOT EXISTS (SELECT FROM hit c WHERE c.f::text = h.f::text AND c.at > p.at))',
+	'SELECT id FROM hit h WHERE id < 70 AND EXISTS (SELECT FROM hit p WHERE (p.who = h.who OR p.day = h.day) AND EXISTS (SELECT FROM hit c WHERE c.who = h.who AND c.at > p.at))',
+	'SELECT id FROM hit h WHERE id < 70 AND EXISTS (SELECT FROM hit p WHERE p.who = h.who AND (p.id = 9 OR EXISTS (SELECT FROM hit c WHERE c.who = h.who AND c.at > p.at)))',
+	'SELECT id FROM hit h WHERE id < 70 AND EXISTS (SELECT FROM hit p WHERE p.who = h.id AND EXISTS (SELECT FROM hit c WHERE c.who = h.who AND c.at > p.at))',
+	'SELECT id, (SELECT count(*) FROM hit p WHERE p.who = h.who AND EXISTS (SELECT FROM hit c WHERE c.who = h.who AND c.at > p.at AND c.day < h.day)) FROM hit h WHERE id < 70',
+	'SELECT id FROM hit h WHERE id < 70 AND EXISTS (SELECT FROM hit p WHERE p.who = h.who AND EXISTS (SELECT c.page FROM hit c WHERE c.who = h.who AND c.at > p.at GROUP BY c.page HAVING count(*) > 3))',
+	'SELECT id FROM hit h WHERE id < 70 AND EXISTS (SELECT FROM hit p WHERE p.who = h.who AND EXISTS (SELECT FROM hit c WHERE c.who = h.who AND c.at > p.at AND c.day < h.day OFFSET 5))',
+	'SELECT id FROM hit h WHERE id < 70 AND EXISTS (SELECT DISTINCT p.page FROM hit p WHERE p.who = h.who AND EXISTS (SELECT FROM hit c WHERE c.who = h.who AND c.at > p.at AND c.day < h.day AND c IS NOT NULL))',
+	'SELECT h.id FROM hit h LEFT JOIN hit g ON g.id = h.id + 1 WHERE h.id < 70 AND EXISTS (SELECT FROM hit p WHERE p.who = g.who AND EXISTS (SELECT FROM hit c WHERE c.who = g.who AND c.at > p.at AND c.day < h.day))',
+	'SELECT id FROM hit h WHERE id < 70 AND EXISTS (SELECT FROM hit p LEFT JOIN none q ON q.id = p.id WHERE q.who = h.who AND EXISTS (SELECT FROM hit c WHERE c.who = h.who))',
 	'WITH w AS MATERIALIZED (SELECT * FROM hit WHERE page = ''cart'') SELECT id FROM hit h WHERE page = ''search'' AND EXISTS (SELECT FROM hit p WHERE p.who = h.who AND p.at > h.at AND EXISTS (SELECT FROM w c JOIN hit e USING (id) WHERE c.who = h.who AND c.at > p.at AND c.day <> h.day))',
-	'SELECT id FROM hit h WHERE id < 200 AND EXISTS (SELECT FROM hit p WHERE p.who = h.who AND EXISTS (SELECT FROM hit c WHERE c.who = h.who AND c.at > p.at AND 10 / (c.id - 5) > 0))']) q;
+	'SELECT id FROM hit h WHERE id < 70 AND EXISTS (SELECT FROM hit p WHERE p.who = h.who AND EXISTS (SELECT FROM hit c WHERE c.who = h.who AND c.at > p.at AND 10 / (c.id - 5) > 0))']) q;
 
 -- row-level security, and parameters
 CREATE ROLE subquery_equal_user;
@@ -83,12 +83,12 @@ SET ROLE subquery_equal_user;
 SELECT differ('SELECT id FROM hit h WHERE EXISTS (SELECT FROM hit p WHERE p.who = h.who AND p.at > h.at AND EXISTS (SELECT FROM hit c WHERE c.who = h.who AND c.page = ''cart'' AND c.at > p.at AND c.day < h.day))');
 RESET ROLE;
 PREPARE p AS SELECT count(*), min(id), max(id) FROM hit h WHERE page = $1 AND EXISTS (SELECT FROM hit p WHERE p.who = h.who AND p.at > h.at AND EXISTS (SELECT FROM hit c WHERE c.who = h.who AND c.at > p.at AND c.at < h.at + $2 AND c.id <> $3));
-EXECUTE p('search', '3 days', 5);
+EXECUTE p('search', '30 days', 5);
 SET gpucol.pushdown = forbid;
-EXECUTE p('search', '3 days', 5);
+EXECUTE p('search', '30 days', 5);
 RESET gpucol.pushdown;
 SET plan_cache_mode = force_generic_plan;
-EXECUTE p('search', '3 days', 5);
+EXECUTE p('search', '30 days', 5);
 
 DROP SCHEMA subquery_equal CASCADE;
 DROP ROLE subquery_equal_user;
