@@ -212,7 +212,7 @@ share_out(Pair *pair, GpucolPipe *drive, GpucolPipeStep *step)
 		pair->reason = gpucol_pipe_check_condition(drive, step->build, condition);
 		if (pair->reason != NULL)
 		{
-			Expr	   *bounds = gpucol_join_range_condition(&sides, step, condition);
+			Expr	   *bounds = gpucol_join_range_condition(&sides, step, condition, !above);
 
 			condition = bounds != NULL ? bounds : condition;
 			pair->reason = bounds != NULL ? NULL : pair->reason;

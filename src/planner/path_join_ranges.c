@@ -338,7 +338,7 @@ rewrite(const GpucolJoinSides *sides, GpucolPipeStep *step, const OpExpr *op)
 }
 
 Expr *
-gpucol_join_range_condition(const GpucolJoinSides *sides, GpucolPipeStep *step, Expr *condition)
+gpucol_join_range_condition(const GpucolJoinSides *sides, GpucolPipeStep *step, Expr *condition, bool calls)
 {
 	GpucolPipe	drive = *sides->drive;
 	GpucolPipe *build = step->build;
@@ -351,7 +351,7 @@ gpucol_join_range_condition(const GpucolJoinSides *sides, GpucolPipeStep *step, 
 	step->build = palloc(sizeof(GpucolPipe));
 	*step->build = *build;
 	rewritten = IsA(condition, OpExpr) ? rewrite(sides, step, (const OpExpr *) condition) : NULL;
-	if (rewritten == NULL)
+	if (rewritten == NULL && calls)
 		rewritten = call_before(sides, step, condition);
 	if (rewritten != NULL && gpucol_pipe_check_condition(sides->drive, step->build, rewritten) == NULL)
 		return rewritten;

@@ -14,8 +14,10 @@
 
 /*
  * What passes the rows of a step that pass a condition on ranges, as a condition that engines know: the plans whose
- * rows the two pipes read compute the bounds, so both may be changed.  NULL: nothing is, it is no such condition.
+ * rows the two pipes read compute the bounds, so both may be changed.  With `calls` also one that calls functions of
+ * ranges.  NULL: nothing is, it is no such condition.
  */
-extern Expr *gpucol_join_range_condition(const GpucolJoinSides *sides, GpucolPipeStep *step, Expr *condition);
+extern Expr *gpucol_join_range_condition(const GpucolJoinSides *sides, GpucolPipeStep *step, Expr *condition,
+										  bool calls);
 
 #endif							/* GPUCOL_PLANNER_PATH_JOIN_RANGES_H */
