@@ -18,34 +18,13 @@ INSERT INTO b VALUES (9001, NULL, NULL, NULL), (9002, 3, '2024-01-04', NULL), (9
 CREATE TABLE none (LIKE a) USING gpucol;
 ANALYZE a, b, none;
 
-CREATE FUNCTION error_of(statement text) RETURNS text LANGUAGE plpgsql AS $$
-BEGIN
-	EXECUTE statement;
-	RETURN NULL;
-EXCEPTION WHEN datetime_field_overflow OR interval_field_overflow OR division_by_zero THEN
-	RETURN SQLSTATE || ' ' || SQLERRM;
-END
-$$;
-CREATE FUNCTION compare(query text) RETURNS text LANGUAGE plpgsql AS $$
-DECLARE line text; way text := 'executed'; n int; rows int; raised text; expected text;
-BEGIN
-	FOR line IN EXECUTE 'EXPLAIN (COSTS OFF) ' || query LOOP
-		IF line ~ 'Join: .*(infinity|interval)' THEN way := 'bounded'; END IF;
-	END LOOP;
-	raised := error_of('CREATE TEMP TABLE got AS ' || query);
-	PERFORM set_config('gpucol.pushdown', 'forbid', true);
-	expected := error_of('CREATE TEMP TABLE want AS ' || query);
-	PERFORM set_config('gpucol.pushdown', 'allow', true);
-	IF raised IS NULL AND expected IS NULL THEN
-		SELECT count(*) INTO n FROM ((SELECT got::text FROM got EXCEPT ALL SELECT want::text FROM want)
-			UNION ALL (SELECT want::text FROM want EXCEPT ALL SELECT got::text FROM got)) x;
-		SELECT count(*) INTO rows FROM got;
-	END IF;
-	DROP TABLE IF EXISTS got, want;
-	RETURN CASE WHEN raised = expected THEN way || ', both raise an error' WHEN raised IS NOT NULL OR expected IS NOT NULL THEN format('%s, %s, not %s', way, raised, expected)
-		ELSE format('%s, %s rows, %s differences', way, rows, n) END;
-END
-$$;
+\set pattern 'Join: .*(infinity|interval)'
+\set word bounded
+\getenv srcdir PG_ABS_SRCDIR
+\set include :srcdir /include/raises.psql
+\set ECHO none
+\i :include
+\set ECHO all
 CREATE TABLE tried (query text);
 INSERT INTO tried VALUES
 	('SELECT a.id, b.id AS other FROM a JOIN b ON b.t - a.t BETWEEN interval ''0'' AND interval ''3 minutes'''),

@@ -18,34 +18,13 @@ INSERT INTO person VALUES (5, NULL, NULL, NULL), (6, 'infinity', 'infinity', 'in
 INSERT INTO visit VALUES (6, 'infinity', 'infinity', 'infinity', 1), (7, '-infinity', '-infinity', '-infinity', 2), (6, NULL, NULL, NULL, 3), (NULL, '2024-01-09', '2024-01-09', '2024-01-09 UTC', 4);
 CREATE TABLE nothing (LIKE visit) USING gpucol;
 ANALYZE person, visit, nothing;
-CREATE FUNCTION error_of(statement text) RETURNS text LANGUAGE plpgsql AS $$
-BEGIN
-	EXECUTE statement;
-	RETURN NULL;
-EXCEPTION WHEN datetime_field_overflow THEN
-	RETURN SQLSTATE || ' ' || SQLERRM;
-END
-$$;
-CREATE FUNCTION compare(query text) RETURNS text LANGUAGE plpgsql AS $$
-DECLARE line text; way text := 'executed'; n int; rows int; raised text; expected text;
-BEGIN
-	FOR line IN EXECUTE 'EXPLAIN (COSTS OFF) ' || query LOOP
-		IF line ~ 'Join: ' THEN way := 'joined'; END IF;
-	END LOOP;
-	raised := error_of('CREATE TEMP TABLE got AS ' || query);
-	PERFORM set_config('gpucol.pushdown', 'forbid', true);
-	expected := error_of('CREATE TEMP TABLE want AS ' || query);
-	PERFORM set_config('gpucol.pushdown', 'allow', true);
-	IF raised IS NULL AND expected IS NULL THEN
-		SELECT count(*) INTO n FROM ((SELECT got::text FROM got EXCEPT ALL SELECT want::text FROM want)
-			UNION ALL (SELECT want::text FROM want EXCEPT ALL SELECT got::text FROM got)) x;
-		SELECT count(*) INTO rows FROM got;
-	END IF;
-	DROP TABLE IF EXISTS got, want;
-	RETURN CASE WHEN raised = expected THEN way || ', both: ' || raised WHEN raised IS NOT NULL OR expected IS NOT NULL THEN format('%s, %s, not %s', way, raised, expected)
-		ELSE format('%s, %s rows, %s differences', way, rows, n) END;
-END
-$$;
+\set pattern 'Join: '
+\set word joined
+\getenv srcdir PG_ABS_SRCDIR
+\set include :srcdir /include/raises.psql
+\set ECHO none
+\i :include
+\set ECHO all
 CREATE TABLE tried (query text);
 INSERT INTO tried VALUES
 	('SELECT p.id, l.* FROM person p LEFT JOIN LATERAL (SELECT count(*) c, max(n) m FROM visit v WHERE v.who = p.id AND v.tz >= p.born::timestamptz + interval ''5 days'') l ON true'),
