@@ -15,6 +15,7 @@
 #include "utils/memutils.h"
 
 #include "base/hash_table.h"
+#include "compat.h"
 #include "kernel/hash.h"
 #include "recursion/front/symbols.h"
 
