@@ -39,6 +39,12 @@ SELECT term, differ(format('WITH RECURSIVE r AS (SELECT id, many AS v, 0 AS l FR
 	('format(''%s-%s'', t.k, t.d)'), ('t.tz::text'), ('t.n::text || r.v')) x (term);
 SELECT differ('WITH RECURSIVE r AS (SELECT id, ARRAY[id] AS path, 0 AS l FROM tree WHERE parent IS NULL UNION ALL SELECT t.id, r.path || t.id, l + 1 FROM tree t JOIN r ON t.parent = r.id) SELECT * FROM r');
 SELECT differ('WITH RECURSIVE r AS (SELECT id, n FROM tree WHERE parent IS NULL UNION ALL SELECT t.id, (r.n + coalesce(t.n, 0))::numeric(12, 2) FROM tree t JOIN r ON t.parent = r.id) SELECT * FROM r');
+-- long ones, of which few are held beside one another, however they are held
+CREATE FUNCTION held(int) RETURNS bigint LANGUAGE plpgsql STABLE AS $$ BEGIN RETURN (SELECT coalesce(sum(total_bytes), 0) FROM pg_backend_memory_contexts WHERE name = 'expanded array'); END $$;
+SET gpucol.pushdown = require;
+WITH RECURSIVE r (id, a) AS (SELECT 0, array_fill(0::bigint, ARRAY[20000]) UNION ALL SELECT t.id, array_append(r.a, held(t.id)) FROM r JOIN (SELECT 0 AS parent, id FROM tree WHERE id BETWEEN 1 AND 64) t ON t.parent = r.id)
+	SELECT max(a[20001]) < 2500000 AS few FROM r WHERE id > 0;
+RESET gpucol.pushdown;
 -- conditions, computed columns and nodes between a table and the recursion; no row, one row
 SELECT term, differ(format('WITH RECURSIVE r AS (SELECT id, few AS v FROM tree WHERE parent IS NULL UNION ALL SELECT t.id, t.w FROM (%s) t JOIN r ON t.parent = r.id) SELECT * FROM r', term)) FROM (VALUES
 	('SELECT id, parent, few AS w FROM tree WHERE i8 > 40'), ('SELECT id, parent, few || id AS w FROM tree'), ('SELECT t.id, t.parent, x.many AS w FROM tree t JOIN tree x ON x.id = t.parent + 1'),

@@ -12,6 +12,7 @@
  */
 #include "postgres.h"
 
+#include "access/detoast.h"
 #include "executor/executor.h"
 #include "miscadmin.h"
 #include "nodes/makefuncs.h"
@@ -211,7 +212,7 @@ compute_piece(GpucolRecursiveHost *host, GpucolSymbols *symbols, uint32 first, u
 		datums[got] = ExecEvalExpr(host->expr, host->econtext, &isnull);
 		result_nulls[first + got] = isnull;
 		if (!isnull && host->result.typlen == -1)
-			size += VARSIZE_ANY(DatumGetPointer(datums[got]));
+			size += toast_raw_datum_size(datums[got]);
 		got++;
 	}
 	gpucol_rec_column_to_values(&host->result, got, datums, &result_nulls[first], symbols, &result[first]);
