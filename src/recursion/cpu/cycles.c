@@ -269,28 +269,8 @@ join_way(GpucolRecRun *run, GpucolRecExec *exec, uint32_t at, const Vector *in, 
 	return stage->out.n == 0 ? GPUCOL_OK : gpucol_rec_push_rows(run, exec, at, test);
 }
 
-/* Join all rows on the step's own way, level by level. */
-static GpucolStatus
-join_levels(GpucolRecRun *run, GpucolRecExec *exec, uint32_t at, const Vector *in)
-{
-	const Stage *stage = &exec->stages[at];
-
-	for (int l = 0; l < stage->index->nlevels; l++)
-	{
-		const GpucolRecLevel *level = &stage->index->levels[l];
-
-		if (!gpucol_rec_reads_level(stage, level))
-			continue;
-		gpucol_rec_find_rows(stage, level, in->n);
-		for (uint32_t i = 0; i < in->n; i++)
-			GPUCOL_REC_TRY(gpucol_rec_join_rows(run, exec, at, stage, NULL, in, i, level, stage->start[i],
-												stage->count[i]));
-	}
-	return GPUCOL_OK;
-}
-
 GpucolStatus
-gpucol_rec_join_detours(GpucolRecRun *run, GpucolRecExec *exec, uint32_t at, const Vector *in)
+gpucol_rec_join_detours(GpucolRecRun *run, GpucolRecExec *exec, uint32_t at, const Vector *in, bool *joined)
 {
 	Stage	   *stage = &exec->stages[at];
 	const GpucolRecLevel *levels[1 + MOST_DETOURS] = {NULL};
@@ -318,9 +298,8 @@ gpucol_rec_join_detours(GpucolRecRun *run, GpucolRecExec *exec, uint32_t at, con
 			ways[i] = (uint8_t) (1 + d);
 		}
 	}
-	if (many)
-		return join_levels(run, exec, at, in);
-	for (int d = 0; d <= stage->ndetours; d++)
+	*joined = !many;
+	for (int d = 0; d <= stage->ndetours && !many; d++)
 	{
 		if (levels[d] != NULL)
 			GPUCOL_REC_TRY(join_way(run, exec, at, in, ways, (uint8_t) d, levels[d]));

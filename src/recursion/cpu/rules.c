@@ -315,6 +315,7 @@ run_atom(GpucolRecRun *run, GpucolRecExec *exec, uint32_t at, const Vector *in)
 	Stage	   *stage = &exec->stages[at];
 	uint64_t	first;
 	uint64_t	last;
+	bool		joined = false;
 	int			l;
 	uint32_t	i;
 
@@ -326,7 +327,9 @@ run_atom(GpucolRecRun *run, GpucolRecExec *exec, uint32_t at, const Vector *in)
 		version_rows(stage, &first, &last);
 		GPUCOL_REC_TRY(scan_rows(run, exec, at, in, first, last));
 	}
-	else if (!gpucol_rec_has_detours(stage))
+	if (stage->ndetours > 0)
+		GPUCOL_REC_TRY(gpucol_rec_join_detours(run, exec, at, in, &joined));
+	if (stage->nkeys > 0 && !joined)
 		for (l = 0; l < stage->index->nlevels; l++)
 		{
 			const GpucolRecLevel *level = &stage->index->levels[l];
@@ -338,8 +341,6 @@ run_atom(GpucolRecRun *run, GpucolRecExec *exec, uint32_t at, const Vector *in)
 				GPUCOL_REC_TRY(join_rows(run, exec, at, in, i, level,
 										 stage->start[i], stage->count[i]));
 		}
-	else
-		GPUCOL_REC_TRY(gpucol_rec_join_detours(run, exec, at, in));
 	if (stage->out.n == 0)
 		return GPUCOL_OK;
 	return run_steps(run, exec, at + 1, &stage->out);

@@ -126,20 +126,15 @@ extern GpucolStatus gpucol_rec_push_rows(GpucolRecRun *run, GpucolRecExec *exec,
 
 /* ---- recursion/cpu/cycles.c ---- */
 
-static inline bool
-gpucol_rec_has_detours(const Stage *stage)
-{
-	return stage->ndetours > 0;
-}
-
 /* Find the detours of a rule that is otherwise prepared. */
 extern GpucolStatus gpucol_rec_find_detours(GpucolRecRun *run, GpucolRecExec *exec);
 
 /* Bring their indexes up to date. */
 extern GpucolStatus gpucol_rec_refresh_detours(GpucolRecRun *run, GpucolRecExec *exec);
 
-/* Run an ATOM with detours: what is left in its output vector is to be pushed on. */
-extern GpucolStatus gpucol_rec_join_detours(GpucolRecRun *run, GpucolRecExec *exec, uint32_t at, const Vector *in);
+/* Run an ATOM with detours, and push all on; not *joined: its indexes have several levels, nothing was done. */
+extern GpucolStatus gpucol_rec_join_detours(GpucolRecRun *run, GpucolRecExec *exec, uint32_t at, const Vector *in,
+											bool *joined);
 
 /* ---- recursion/cpu/hosts.c ---- */
 

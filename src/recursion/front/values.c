@@ -166,11 +166,12 @@ gpucol_rec_column_to_value(const GpucolRecColumn *column, Datum datum,
 		gpucol_equality_first(column->equality, column, symbols, value);
 }
 
-/* Need equal values no common code? */
-static inline bool
-is_carried(const GpucolRecColumn *column)
+/* Codes of strings that equal ones need not share. */
+static void
+add_strings(uint32 n, const GpucolBytes *strings, const uint8 *nulls, GpucolSymbols *symbols, int64 *values)
 {
-	return column->carried && column->equality == NULL;
+	for (uint32 i = 0; i < n; i++)
+		values[i] = nulls[i] ? 0 : gpucol_symbols_add(symbols, strings[i].data, (uint32) strings[i].len);
 }
 
 /* The values of up to GPUCOL_SYMBOLS_PIECE strings. */
@@ -182,10 +183,11 @@ piece_to_values(const GpucolRecColumn *column, uint32 n, const GpucolBytes *stri
 	int64		codes[GPUCOL_SYMBOLS_PIECE];
 	uint32		nsome = 0;
 
-	for (uint32 i = 0; i < n && is_carried(column); i++)
-		values[i] = nulls[i] ? 0 : gpucol_symbols_add(symbols, strings[i].data, (uint32) strings[i].len);
-	if (is_carried(column))
+	if (column->carried && column->equality == NULL)
+	{
+		add_strings(n, strings, nulls, symbols, values);
 		return;
+	}
 	for (uint32 i = 0; i < n; i++)
 	{
 		some[nsome] = strings[i];
