@@ -116,10 +116,6 @@ extern bool gpucol_batch_put(const GpucolBatch *batch, int column, uint32 first,
 extern void gpucol_batch_constant(const Const *constant, uint32 nrows, GpucolOutput *output,
 								  GpucolResultColumn *column);
 
-/* A column of a constant, in the current context. */
-extern void gpucol_batch_constant(const Const *constant, uint32 nrows, GpucolOutput *output,
-								  GpucolResultColumn *column);
-
 /* Copy the values of a batch, into the current context. */
 extern void gpucol_batch_copy(GpucolBatch *batch);
 

@@ -328,18 +328,25 @@ build_union(Query *query, const SetOperationStmt *node)
 	return result;
 }
 
+/* Groups of the rows of two sides, by the columns of the operation; what more the sides have is to be aggregated. */
+static Query *
+group_sides(const SetOperationStmt *node, Query *left, Query *right)
+{
+	Query	   *result = read_query(gpucol_set_operation(SETOP_UNION, true, node, list_make2(left, right)));
+
+	result->targetList = list_truncate(result->targetList, list_length(node->colTypes));
+	group_by_columns(result, node->groupClauses);
+	result->hasAggs = true;
+	return result;
+}
+
 /* INTERSECT and EXCEPT: groups of both sides, of which those remain that the right sides have. */
 static Query *
 build_sides(const SetOperationStmt *node, Query *left, Query *right)
 {
 	Query	   *result;
 
-	left = make_side(node, left, LEFT_SIDE);
-	right = make_side(node, right, RIGHT_SIDE);
-	result = read_query(gpucol_set_operation(SETOP_UNION, true, node, list_make2(left, right)));
-	result->targetList = list_truncate(result->targetList, list_length(node->colTypes));
-	group_by_columns(result, node->groupClauses);
-	result->hasAggs = true;
+	result = group_sides(node, make_side(node, left, LEFT_SIDE), make_side(node, right, RIGHT_SIDE));
 	result->havingQual = on_sides(list_length(node->colTypes) + 1,
 								  node->op == SETOP_EXCEPT ? LEFT_SIDE : LEFT_SIDE | RIGHT_SIDE);
 	return result;
@@ -438,12 +445,7 @@ build_counted(const SetOperationStmt *node, Query *left, Query *right)
 	FuncExpr   *series;
 	Query	   *result;
 
-	left = count_side(node, left, LEFT_SIDE);
-	right = count_side(node, right, RIGHT_SIDE);
-	result = read_query(gpucol_set_operation(SETOP_UNION, true, node, list_make2(left, right)));
-	result->targetList = list_truncate(result->targetList, list_length(node->colTypes));
-	group_by_columns(result, node->groupClauses);
-	result->hasAggs = true;
+	result = group_sides(node, count_side(node, left, LEFT_SIDE), count_side(node, right, RIGHT_SIDE));
 	result->havingQual = (Node *) makeFuncExpr(F_INT8GT, BOOLOID, list_make2(count_result(node), integer(0)),
 											   InvalidOid, InvalidOid, COERCE_EXPLICIT_CALL);
 	series = makeFuncExpr(F_GENERATE_SERIES_INT8_INT8, INT8OID, list_make2(integer(1), count_result(node)),

@@ -315,20 +315,13 @@ static Node *
 replace_once_executed(Node *node, Query *query)
 {
 	SubLink    *sublink = (SubLink *) node;
-	Param	   *value;
 
 	if (node == NULL)
 		return NULL;
 	if (!IsA(node, SubLink) || gpucol_subquery_is_executed(sublink) ||
 		gpucol_harmless_query(castNode(Query, sublink->subselect), query, false) != NULL)
 		return expression_tree_mutator(node, replace_once_executed, query);
-	value = makeNode(Param);
-	value->paramkind = PARAM_EXTERN;
-	value->paramtype = exprType(node);
-	value->paramtypmod = exprTypmod(node);
-	value->paramcollid = exprCollation(node);
-	value->location = -1;
-	return (Node *) value;
+	return gpucol_subquery_value(node);
 }
 
 /*

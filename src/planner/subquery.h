@@ -37,6 +37,9 @@ extern bool gpucol_subquery_may_call(Oid function);
 /* Is an equality of values of one type, which the statement does not name, one that rows can be joined by? */
 extern bool gpucol_subquery_may_join(Oid equal, Oid type, Oid collation);
 
+/* A value, not known here, of an expression's type, to stand in its place where the expression is only looked at. */
+extern Node *gpucol_subquery_value(const Node *node);
+
 /* Is a subquery executed for each row of the query around it, or a test (EXISTS, IN)? */
 extern bool gpucol_subquery_is_executed(const SubLink *sublink);
 

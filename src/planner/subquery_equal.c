@@ -42,12 +42,24 @@
 
 /* ---- errors ---- */
 
+Node *
+gpucol_subquery_value(const Node *node)
+{
+	Param	   *value = makeNode(Param);
+
+	value->paramkind = PARAM_EXTERN;
+	value->paramtype = exprType(node);
+	value->paramtypmod = exprTypmod(node);
+	value->paramcollid = exprCollation(node);
+	value->location = -1;
+	return (Node *) value;
+}
+
 /* A value in the place of each time that is a column and an interval more or less. */
 static Node *
 replace_shifted(Node *node, void *context)
 {
 	OpExpr	   *op = (OpExpr *) node;
-	Param	   *value;
 
 	if (node == NULL)
 		return NULL;
@@ -58,12 +70,7 @@ replace_shifted(Node *node, void *context)
 		exprType(lsecond(op->args)) != INTERVALOID ||
 		(op->opresulttype != TIMESTAMPOID && op->opresulttype != TIMESTAMPTZOID))
 		return expression_tree_mutator(node, replace_shifted, context);
-	value = makeNode(Param);
-	value->paramkind = PARAM_EXTERN;
-	value->paramtype = op->opresulttype;
-	value->paramtypmod = -1;
-	value->location = -1;
-	return (Node *) value;
+	return gpucol_subquery_value(node);
 }
 
 /*
