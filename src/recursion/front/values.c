@@ -193,7 +193,8 @@ piece_to_values(const GpucolRecColumn *column, uint32 n, const GpucolBytes *stri
 		some[nsome] = strings[i];
 		nsome += !nulls[i];
 	}
-	gpucol_symbols_codes(symbols, nsome, some, codes);
+	if (nsome > 0)
+		gpucol_symbols_codes(symbols, nsome, some, codes);
 	nsome = 0;
 	for (uint32 i = 0; i < n; i++)
 		values[i] = nulls[i] ? 0 : codes[nsome++];
