@@ -581,6 +581,21 @@ check_call(Walk *walk, Oid funcid, List *args, Oid collation, bool over_array, B
 	return result_bytes(l, outcome, args, sizes, bytes);
 }
 
+/* NULLIF: as large as its first argument. */
+static bool
+check_nullif(Walk *walk, NullIfExpr *expr, Bytes *bytes)
+{
+	Outcome		outcome = outcome_of(expr->opfuncid);
+	Bytes		sizes[3] = {no_bytes(), no_bytes(), no_bytes()};
+	Bytes		compared;
+
+	if (!check_function(walk->l, expr->opfuncid, outcome, expr->args, expr->inputcollid) ||
+		!check_list(walk, expr->args, sizes, &compared))
+		return false;
+	*bytes = sizes[0];
+	return result_bytes(walk->l, outcome, expr->args, sizes, &compared);
+}
+
 /*
  * A constant that stayed one because it stands in a branch that may be left out
  * (host.c): it is evaluated with the test, before any row is known to need it.
@@ -684,8 +699,6 @@ check_other(Walk *walk, Node *node, Bytes *bytes)
 static bool
 check_node(Walk *walk, Node *node, Bytes *bytes)
 {
-	Bytes		size;
-
 	check_stack_depth();
 	if (IsA(node, FuncExpr) && ((FuncExpr *) node)->args == NIL)
 		return check_constant(walk->l, (Expr *) node, bytes);
@@ -696,9 +709,7 @@ check_node(Walk *walk, Node *node, Bytes *bytes)
 			return check_call(walk, ((OpExpr *) node)->opfuncid, ((OpExpr *) node)->args,
 							  ((OpExpr *) node)->inputcollid, false, bytes);
 		case T_NullIfExpr:
-			return check_call(walk, ((OpExpr *) node)->opfuncid, ((OpExpr *) node)->args,
-							  ((OpExpr *) node)->inputcollid, false, &size) &&
-				check_node(walk, linitial(((OpExpr *) node)->args), bytes);
+			return check_nullif(walk, (NullIfExpr *) node, bytes);
 		case T_FuncExpr:
 			return check_call(walk, ((FuncExpr *) node)->funcid, ((FuncExpr *) node)->args,
 							  ((FuncExpr *) node)->inputcollid, false, bytes);

@@ -13,6 +13,7 @@
 #include "postgres.h"
 
 #include "catalog/pg_type.h"
+#include "miscadmin.h"
 #include "nodes/nodeFuncs.h"
 #include "utils/fmgroids.h"
 #include "utils/lsyscache.h"
@@ -99,8 +100,9 @@ static bool
 worst_walker(Node *node, void *context)
 {
 	ZeroEffect *worst = context;
+	ZeroEffect	effect = zero_effect(node);
 
-	*worst = Max(*worst, zero_effect(node));
+	*worst = Max(*worst, effect);
 	return false;
 }
 
@@ -111,6 +113,7 @@ zero_effect(Node *node)
 
 	if (node == NULL)
 		return ZERO_SAME;
+	check_stack_depth();
 	if (IsA(node, Var) || IsA(node, CaseTestExpr))
 		return is_float(node) ? ZERO_EQUAL : ZERO_SAME;
 	expression_tree_walker(node, worst_walker, &worst);

@@ -13,6 +13,12 @@
 #include "nodes/pathnodes.h"
 
 /*
+ * A flag of a custom path, beside PostgreSQL's: the first of its children is what it falls back to,
+ * with the same rows.
+ */
+#define GPUCOL_PATH_FALLS_BACK	(1 << 16)
+
+/*
  * Prepare the subqueries among some of a query's relations, and those below them, for plans
  * that have them twice.  `evaluations`: how often an expression with a subquery is evaluated.
  */

@@ -60,6 +60,7 @@
 #include "planner/planner.h"
 #include "planner/subquery.h"
 #include "plan/reason.h"
+#include "plan/twice.h"
 #include "plan/wing.h"
 
 /* Null bits of the keys of a ranking share a word. */
@@ -612,6 +613,7 @@ gpucol_grouping_path(GpucolGrouping *g, RelOptInfo *output_rel, Path *fallback)
 	path->path.parent = output_rel;
 	path->path.pathtarget = g->target;
 	path->path.rows = final_groups(g, fallback->rows);
+	path->flags = GPUCOL_PATH_FALLS_BACK;
 	path->methods = &path_methods;
 	path->custom_paths = list_make1(fallback);
 	if (g->pipe != NULL)
@@ -651,7 +653,7 @@ gpucol_grouping_path(GpucolGrouping *g, RelOptInfo *output_rel, Path *fallback)
 static bool
 add_path_agg(GpucolGrouping *g, RelOptInfo *output_rel)
 {
-	Path	   *fallback = gpucol_fallback_path(output_rel);
+	Path	   *fallback = gpucol_fallback_path(g->root, output_rel);
 	Path	   *path;
 
 	if (fallback == NULL)
@@ -828,7 +830,7 @@ gpucol_path_agg_add(PlannerInfo *root, RelOptInfo *input_rel,
 	}
 	if (root->parse->groupingSets == NIL &&
 		gpucol_recursion_wing->add_agg(root, input_rel, output_rel,
-								 gpucol_fallback_path(output_rel),
+								 gpucol_fallback_path(root, output_rel),
 								 (List *) extra->havingQual))
 		return;
 	/* the planner has expanded these */

@@ -626,7 +626,7 @@ cost_path(PlannerInfo *root, Path *path, const GpucolJoinPipe *pipe, int ncolumn
 static void
 add_join_path(PlannerInfo *root, RelOptInfo *joinrel, GpucolJoinPipe *pipe)
 {
-	Path	   *fallback = gpucol_fallback_path(joinrel);
+	Path	   *fallback = gpucol_fallback_path(root, joinrel);
 	List	   *columns = joinrel->reltarget->exprs;
 	CustomPath *path;
 
@@ -644,7 +644,7 @@ add_join_path(PlannerInfo *root, RelOptInfo *joinrel, GpucolJoinPipe *pipe)
 	path->path.parent = joinrel;
 	path->path.pathtarget = joinrel->reltarget;
 	path->path.rows = joinrel->rows;
-	path->flags = CUSTOMPATH_SUPPORT_PROJECTION;
+	path->flags = CUSTOMPATH_SUPPORT_PROJECTION | GPUCOL_PATH_FALLS_BACK;
 	path->methods = &path_methods;
 	path->custom_paths = gpucol_join_paths(root, pipe->pipe, fallback);
 	if (pipe->host != NIL)

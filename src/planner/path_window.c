@@ -599,7 +599,7 @@ unordered_path(const Windows *w, const CustomPath *path, List *saved)
 static void
 add_window_path(const Windows *w, RelOptInfo *output_rel, List *exprs, List *saved)
 {
-	Path	   *fallback = gpucol_fallback_path(output_rel);
+	Path	   *fallback = gpucol_fallback_path(w->root, output_rel);
 	CustomPath *path;
 	List	   *paths;
 	ListCell   *lc;
@@ -613,7 +613,7 @@ add_window_path(const Windows *w, RelOptInfo *output_rel, List *exprs, List *sav
 	path->path.pathtarget = w->top->path.pathtarget;
 	path->path.rows = count_rows(w);
 	path->path.pathkeys = w->pathkeys;
-	path->flags = CUSTOMPATH_SUPPORT_PROJECTION;
+	path->flags = CUSTOMPATH_SUPPORT_PROJECTION | GPUCOL_PATH_FALLS_BACK;
 	path->methods = &path_methods;
 	path->custom_paths = gpucol_plan_apart(w->root, list_make1(fallback), list_make1(w->child));
 	path->custom_private = list_make5(w->child->pathtarget->exprs, w->functions, w->conditions,

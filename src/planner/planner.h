@@ -29,7 +29,7 @@ extern bool gpucol_planner_scrolls(PlannerInfo *root);
 /*
  * fallback.c: a copy of the cheapest ordinary path of a relation, NULL if there is none
  */
-extern Path *gpucol_fallback_path(RelOptInfo *output_rel);
+extern Path *gpucol_fallback_path(PlannerInfo *root, RelOptInfo *output_rel);
 
 /* path_bitmap.c: no bitmap of a base relation by BRIN and other indexes together */
 extern void gpucol_path_bitmap_unmix(PlannerInfo *root, RelOptInfo *rel);

@@ -75,6 +75,9 @@
 #include "plan/reason.h"
 #include "planner/subquery.h"
 
+/* A query that consists of more than these is not asked for several things. */
+#define MAX_REPEATED	5
+
 /* NOT IN of more columns, or with more ways in which rows may be equal, stays. */
 #define MAX_COLUMNS		4
 #define MAX_POSSIBLE	8
@@ -437,6 +440,30 @@ reads_table(const Query *inner)
 		rt_fetch(from->rtindex, inner->rtable)->rtekind == RTE_RELATION;
 }
 
+/* Count a query and those in it. */
+static bool
+count_queries(Node *node, void *context)
+{
+	int		   *n = context;
+
+	if (node == NULL)
+		return false;
+	if (!IsA(node, Query))
+		return expression_tree_walker(node, count_queries, context);
+	++*n;
+	return query_tree_walker((Query *) node, count_queries, context, 0);
+}
+
+/* May a query be asked for several things?  Each is a copy, and so is what is in it, level by level. */
+static bool
+may_repeat(Query *inner)
+{
+	int			n = 0;
+
+	(void) count_queries((Node *) inner, &n);
+	return n <= MAX_REPEATED;
+}
+
 /*
  * A NOT IN that may be NULL: what rows of a table tell is asked for once.
  */
@@ -446,7 +473,7 @@ not_in_with_nulls(Query *query, const SubLink *sublink, Query *inner, List *comp
 	List	   *conditions = list_make1(make_notclause((Expr *) exists));
 	ListCell   *lc;
 
-	if (list_length(comparisons) != 1 || is_correlated(sublink) || !reads_table(inner))
+	if (list_length(comparisons) != 1 || is_correlated(sublink) || !reads_table(inner) || !may_repeat(inner))
 		return NULL;
 	foreach(lc, possible_rows(query, inner, comparisons, 0, (PossibleRow) {NIL, NIL, true}))
 		conditions = lappend(conditions, make_notclause(lfirst(lc)));
@@ -578,6 +605,8 @@ unknown_of(Query *query, Query *inner, List *comparisons)
 	PossibleRow row = {.equal = true};
 	List	   *possible;
 
+	if (!may_repeat(inner))
+		return NULL;
 	if (list_length(comparisons) == 1)
 		return may_count() ? make_unknown(query, inner, linitial_node(OpExpr, comparisons)) : NULL;
 	if (list_length(comparisons) > MAX_COLUMNS)

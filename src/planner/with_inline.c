@@ -281,7 +281,11 @@ most_tables(const Query *query)
 
 		here += rte->rtekind != RTE_JOIN && !gpucol_compat_rte_is_group(rte) && query->setOperations == NULL;
 		if (rte->rtekind == RTE_SUBQUERY)
-			below = Max(below, most_tables(rte->subquery));
+		{
+			int			most = most_tables(rte->subquery);
+
+			below = Max(below, most);
+		}
 	}
 	return Max(here, below);
 }

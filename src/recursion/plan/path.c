@@ -283,7 +283,7 @@ consider_recursion(PlannerInfo *root, UpperRelationKind stage,
 		input_rel->rtekind == RTE_FUNCTION && ((GroupPathExtraData *) extra)->patype !=
 		PARTITIONWISE_AGGREGATE_PARTIAL)
 		(void) gpucol_recursive_add_agg(root, input_rel, output_rel,
-										gpucol_fallback_path(output_rel),
+										gpucol_fallback_path(root, output_rel),
 										(List *) ((GroupPathExtraData *) extra)->havingQual);
 	if (stage != UPPERREL_SETOP || list_length(output_rel->pathlist) != 1 ||
 		!IsA(linitial(output_rel->pathlist), RecursiveUnionPath))
