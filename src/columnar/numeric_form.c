@@ -51,7 +51,8 @@ typedef struct Common
 	bool		any;
 	bool		alike;
 	int			scale;			/* the greatest that one needs */
-	int			shown;			/* of the first */
+	int			shown;			/* of the last */
+	int			most;			/* that one displays */
 	__int128	largest;		/* magnitude, at GPUCOL_NUMERIC_FORM_DIGITS */
 	uint32		entries;		/* of dictionaries that were read */
 } Common;
@@ -65,6 +66,7 @@ add_values(Common *common, int scale, int shown, bool alike, __int128 largest, i
 	largest *= (__int128) gpucol_power10(GPUCOL_NUMERIC_FORM_DIGITS - largest_scale);
 	common->alike = alike && (!common->any || (common->alike && shown == common->shown));
 	common->shown = shown;
+	common->most = Max(common->most, shown);
 	common->scale = Max(common->scale, scale);
 	common->largest = Max(common->largest, largest);
 	common->any = true;
@@ -159,6 +161,14 @@ add_chunk(Relation rel, const GpucolSegmentInfo *segment, const GpucolChunkDesc 
 	}
 }
 
+/* Have all values mantissas of so many digits at most at a scale? */
+static bool
+fit_scale(const Common *common, int scale)
+{
+	return scale <= GPUCOL_NUMERIC_FORM_DIGITS &&
+		common->largest < GPUCOL_NUMERIC_MANTISSAS * (__int128) gpucol_power10(GPUCOL_NUMERIC_FORM_DIGITS - scale);
+}
+
 /* Ask the segments of a view. */
 static bool
 ask_segments(Relation rel, const GpucolView *view, AttrNumber attnum, GpucolNumericForm *form)
@@ -178,13 +188,13 @@ ask_segments(Relation rel, const GpucolView *view, AttrNumber attnum, GpucolNume
 	}
 	if (!common.any)
 	{
-		*form = (GpucolNumericForm) {.scale = -1,.alike = true};
+		*form = (GpucolNumericForm) {.scale = -1,.alike = true,.within = true};
 		return true;
 	}
 	form->alike = common.alike && common.shown <= GPUCOL_NUMERIC_FORM_DIGITS;
-	form->scale = form->alike ? common.shown : common.scale;
-	return common.largest < GPUCOL_NUMERIC_MANTISSAS *
-		(__int128) gpucol_power10(GPUCOL_NUMERIC_FORM_DIGITS - form->scale);
+	form->scale = form->alike || fit_scale(&common, common.most) ? common.most : common.scale;
+	form->within = form->scale >= common.most;
+	return fit_scale(&common, form->scale);
 }
 
 /* A print of the segments of a view. */

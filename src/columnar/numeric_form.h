@@ -20,6 +20,7 @@ typedef struct GpucolNumericForm
 {
 	int			scale;			/* at which each value is a mantissa; -1: there are none */
 	bool		alike;			/* each displays just so many digits */
+	bool		within;			/* none displays more */
 } GpucolNumericForm;
 
 /*

@@ -26,6 +26,7 @@
 #define GPUCOL_NUMERIC_SCALE	18	/* of a chunk, at most */
 #define GPUCOL_NUMERIC_SHOWN	63	/* digits that the short format displays at most */
 #define GPUCOL_NUMERIC_HIDDEN	6	/* bits that count digits up to it */
+#define GPUCOL_NUMERIC_NONE		0x4000	/* more digits than any numeric displays */
 #define GPUCOL_NUMERIC_BYTES	16	/* room for the bytes of any value */
 
 /* The mantissa of a word at the chunk's scale. */

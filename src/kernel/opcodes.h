@@ -161,6 +161,7 @@ GPUCOL_OPCODE(HOST_MAP, S, S, NONE, NONE)	/* host function `aux`, once per disti
 /* a numeric as PostgreSQL stores it as a mantissa at scale aux, NULL if it is none of int64, or
  * GPUCOL_UNSUPPORTED (GPUCOL_NUMERIC_EXACTLY, GPUCOL_NUMERIC_SHOWN_SO); the CPU engine's */
 GPUCOL_OPCODE(NUMERIC_D, D, S, NONE, NONE)
+GPUCOL_OPCODE(SCALE_S, I, S, NONE, NONE)	/* how many digits it displays; more than aux are GPUCOL_UNSUPPORTED */
 
 /* decimals that are rounded out of quotients and floats; the CPU engine's */
 GPUCOL_OPCODE(QUOTIENT_D, D, D, D, NONE)	/* by a constant other than 0; aux: GPUCOL_QUOTIENT */

@@ -166,6 +166,8 @@ gpucol_packed_pack(int scale, __int128 mantissa, int64_t shown, __int128 *r)
 
 	if (shown < 0 || drop < 0)
 		return GPUCOL_UNSUPPORTED;
+	if (drop <= 18 && mantissa == (int64_t) mantissa)
+		return gpucol_packed_make((int64_t) mantissa / (int64_t) gpucol_power10(drop), (int) shown, r);
 	return gpucol_packed_make(drop > 38 ? 0 : mantissa / (__int128) gpucol_power10(drop), (int) shown, r);
 }
 

@@ -230,6 +230,7 @@ static bool
 lower_decimal(GpucolLower *l, GpucolOpcode op, int aux, int nargs, GpucolValue *args,
 			  GpucolValue *out)
 {
+	uint16		scale_reg = GPUCOL_NO_REG;
 	int			digits;
 	int			scale;
 
@@ -249,7 +250,11 @@ lower_decimal(GpucolLower *l, GpucolOpcode op, int aux, int nargs, GpucolValue *
 		return true;
 	}
 	if (!gpucol_lower_scale_is_fixed(op, &args[0], &args[1]))
-		return gpucol_lower_packed(l, op, aux, args, out);
+	{
+		if (op == GPUCOL_OP_MUL_D && args[0].scale + args[1].scale > MAX_DIGITS)
+			return gpucol_lower_packed(l, op, aux, args, out);
+		scale_reg = gpucol_lower_row_scales(l, op == GPUCOL_OP_MUL_D, &args[0], &args[1]);
+	}
 	if (op == GPUCOL_OP_MUL_D)
 	{
 		digits = args[0].digits + args[1].digits;
@@ -270,6 +275,7 @@ lower_decimal(GpucolLower *l, GpucolOpcode op, int aux, int nargs, GpucolValue *
 	set_value(out, GPUCOL_CLASS_D, EMIT2(l, op, args[0].reg, args[1].reg, 0));
 	out->digits = digits;
 	out->scale = scale;
+	out->scale_reg = scale_reg;
 	return true;
 }
 
@@ -519,29 +525,6 @@ null_of(GpucolLower *l, GpucolClass cls)
 	return EMIT1(l, op[cls], GPUCOL_NO_REG, gpucol_lower_add_const(l, &c));
 }
 
-/* The integer constant i as a register. */
-static uint16
-int_of(GpucolLower *l, int64 i)
-{
-	GpucolConst c;
-
-	memset(&c, 0, sizeof(c));
-	c.cls = GPUCOL_CLASS_I;
-	c.v.i = i;
-	return EMIT1(l, GPUCOL_OP_CONST_I, GPUCOL_NO_REG,
-				 gpucol_lower_add_const(l, &c));
-}
-
-/* The display scale of each row of a decimal, NULL where the value is. */
-static uint16
-scale_register(GpucolLower *l, const GpucolValue *v)
-{
-	if (v->scale_reg != GPUCOL_NO_REG)
-		return v->scale_reg;
-	return gpucol_lower_emit(l, GPUCOL_OP_CASE_I, is_null(l, v),
-							 null_of(l, GPUCOL_CLASS_I), int_of(l, v->scale), 0);
-}
-
 /*
  * condition ? a : b.  Decimals of different scales meet at the greater one
  * and keep the scale of each row beside.
@@ -572,8 +555,8 @@ choose(GpucolLower *l, uint16 condition, GpucolValue a, GpucolValue b,
 		if (a.scale != b.scale || a.scale_reg != GPUCOL_NO_REG ||
 			b.scale_reg != GPUCOL_NO_REG)
 			scale_reg = gpucol_lower_emit(l, GPUCOL_OP_CASE_I, condition,
-										  scale_register(l, &a),
-										  scale_register(l, &b), 0);
+										  gpucol_lower_row_scale(l, &a),
+										  gpucol_lower_row_scale(l, &b), 0);
 		if (!align(l, &a, &b))
 			return false;
 	}

@@ -358,6 +358,8 @@ extern bool gpucol_lower_decimal(GpucolLower *l, Oid funcid, List *args,
 /* lower/packed.c: decimals that carry their scale; functions of any decimal */
 extern bool gpucol_lower_number(GpucolLower *l, Expr *expr, GpucolValue *out);
 extern bool gpucol_lower_compares_alike(const GpucolLower *l, const Expr *expr);
+extern uint16 gpucol_lower_row_scale(GpucolLower *l, const GpucolValue *v);
+extern uint16 gpucol_lower_row_scales(GpucolLower *l, bool product, const GpucolValue *a, const GpucolValue *b);
 extern bool gpucol_lower_formed(GpucolLower *l, Expr *expr, GpucolValue *value);
 extern void gpucol_lower_alike(GpucolLower *l, Expr *expr, GpucolValue *value);
 extern bool gpucol_lower_pack(GpucolLower *l, GpucolValue *v);

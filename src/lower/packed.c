@@ -57,6 +57,41 @@ whole_digits(const GpucolValue *v)
 	return v->packed ? v->whole : Max(v->digits - v->scale, 0);
 }
 
+/*
+ * How many digits each row of a decimal displays, NULL where the value is.
+ */
+uint16
+gpucol_lower_row_scale(GpucolLower *l, const GpucolValue *v)
+{
+	GpucolValue null;
+
+	if (v->scale_reg != GPUCOL_NO_REG)
+		return v->scale_reg;
+	gpucol_lower_load(l, INT8OID, (Datum) 0, true, true, &null);
+	return gpucol_calendar_choose(l, emit(l, GPUCOL_OP_IS_NULL_D, v->reg, GPUCOL_NO_REG, 0), null.reg,
+								  gpucol_calendar_number(l, v->scale));
+}
+
+/*
+ * The same of a product, or of a sum or a difference.
+ */
+uint16
+gpucol_lower_row_scales(GpucolLower *l, bool product, const GpucolValue *a, const GpucolValue *b)
+{
+	uint16		x = gpucol_lower_row_scale(l, a);
+	uint16		y = gpucol_lower_row_scale(l, b);
+	uint16		zero;
+	uint16		more;
+
+	if (product)
+		return gpucol_calendar_op(l, GPUCOL_OP_ADD_I, x, y);
+	/* the greater one, NULL where one is */
+	zero = gpucol_calendar_number(l, 0);
+	more = gpucol_calendar_op(l, GPUCOL_OP_SUB_I, y, x);
+	more = gpucol_calendar_choose(l, gpucol_calendar_op(l, GPUCOL_OP_LT_I, more, zero), zero, more);
+	return gpucol_calendar_op(l, GPUCOL_OP_ADD_I, x, more);
+}
+
 /* A packed result; declined where it may have too many digits. */
 static bool
 set_packed(GpucolLower *l, GpucolValue *out, uint16 reg, int digits, int whole, int scale)
@@ -123,6 +158,7 @@ add_form(Oid table, AttrNumber attnum, GpucolNumericForm *form)
 	if (form->scale >= 0 && one.scale >= 0)
 	{
 		one.alike &= form->alike && form->scale == one.scale;
+		one.within &= form->within;
 		one.scale = Max(form->scale, one.scale);
 	}
 	if (one.scale >= 0)
@@ -214,10 +250,23 @@ gpucol_lower_compares_alike(const GpucolLower *l, const Expr *expr)
 		case F_NUMERIC_GT:
 		case F_NUMERIC_GE:
 			return IsA(var, Var) && ((const Var *) var)->vartype == NUMERICOID && is_short_constant(constant) &&
-				find_form(l, (const Var *) var, &tables, &form) && form.alike;
+				find_form(l, (const Var *) var, &tables, &form) && form.within;
 		default:
 			return false;
 	}
+}
+
+/* What is lowered, of class S and of a form, as mantissas of one scale, beside each row's own number of digits. */
+static void
+take_form(GpucolLower *l, const GpucolNumericForm *form, List *tables, GpucolValue *value)
+{
+	uint16		bytes = value->reg;
+
+	l->formed = list_concat_unique_oid(l->formed, tables);
+	(void) set_plain(l, value, emit(l, GPUCOL_OP_NUMERIC_D, bytes, GPUCOL_NO_REG,
+									form->scale | GPUCOL_NUMERIC_EXACTLY), GPUCOL_NUMERIC_FORM_DIGITS, form->scale);
+	value->scale_reg = emit(l, GPUCOL_OP_SCALE_S, bytes, GPUCOL_NO_REG,
+							form->within ? form->scale : GPUCOL_PACKED_SCALE);
 }
 
 /*
@@ -228,19 +277,13 @@ bool
 gpucol_lower_formed(GpucolLower *l, Expr *expr, GpucolValue *value)
 {
 	GpucolNumericForm form;
-	GpucolValue bytes;
-	uint16		packed;
 	List	   *tables;
 
 	if (!IsA(expr, Var) || !l->aggregating || getBaseType(exprType((Node *) expr)) != NUMERICOID ||
-		!gpucol_lower_expr(l, expr, &bytes) || bytes.cls != GPUCOL_CLASS_S ||
+		!gpucol_lower_expr(l, expr, value) || value->cls != GPUCOL_CLASS_S ||
 		!find_form(l, (const Var *) expr, &tables, &form))
 		return false;
-	l->formed = list_concat_unique_oid(l->formed, tables);
-	packed = emit(l, GPUCOL_OP_NUMERIC_P, bytes.reg, GPUCOL_NO_REG, 0);
-	(void) set_plain(l, value, emit(l, GPUCOL_OP_NUMERIC_D, bytes.reg, GPUCOL_NO_REG,
-									form.scale | GPUCOL_NUMERIC_EXACTLY), GPUCOL_NUMERIC_FORM_DIGITS, form.scale);
-	value->scale_reg = emit(l, GPUCOL_OP_SCALE_P, packed, GPUCOL_NO_REG, 0);
+	take_form(l, &form, tables, value);
 	return true;
 }
 
@@ -251,11 +294,19 @@ gpucol_lower_formed(GpucolLower *l, Expr *expr, GpucolValue *value)
 bool
 gpucol_lower_number(GpucolLower *l, Expr *expr, GpucolValue *out)
 {
+	GpucolNumericForm form;
+	List	   *tables;
+
 	if (!gpucol_lower_expr(l, expr, out))
 		return false;
 	gpucol_lower_alike(l, expr, out);
 	if (out->cls != GPUCOL_CLASS_S || !l->aggregating || getBaseType(exprType((Node *) expr)) != NUMERICOID)
 		return true;
+	if (IsA(expr, Var) && find_form(l, (const Var *) expr, &tables, &form) && form.within)
+	{
+		take_form(l, &form, tables, out);
+		return true;
+	}
 	return set_packed(l, out, emit(l, GPUCOL_OP_NUMERIC_P, out->reg, GPUCOL_NO_REG, 0),
 					  GPUCOL_PACKED_DIGITS, GPUCOL_PACKED_DIGITS, GPUCOL_PACKED_SCALE);
 }
@@ -591,6 +642,8 @@ gpucol_lower_rounding(GpucolLower *l, Oid funcid, List *args, bool *matched, Gpu
 		return false;
 	if (v.cls != GPUCOL_CLASS_D)
 		return gpucol_lower_decline(l, "its argument has no fixed-width form");
+	/* what a row displays does not matter, zeros do not */
+	v.scale_reg = GPUCOL_NO_REG;
 	if (!gpucol_lower_pack(l, &v))
 		return false;
 	memset(out, 0, sizeof(*out));

@@ -286,7 +286,7 @@ static Interval
 type_of(const GpucolInstr *instr, uint8_t cls)
 {
 	bool		narrow = cls == GPUCOL_CLASS_I && instr->op != GPUCOL_OP_ARRAY_PLACE_I &&
-		instr->op != GPUCOL_OP_EACH_NUMBER && (instr->aux == 2 || instr->aux == 4);
+		instr->op != GPUCOL_OP_EACH_NUMBER && instr->op != GPUCOL_OP_SCALE_S && (instr->aux == 2 || instr->aux == 4);
 	int			bytes = narrow ? instr->aux : 8;
 	__int128	limit = (__int128) 1 << (bytes * 8 - 1);
 
@@ -368,25 +368,41 @@ may_be_null(const GpucolInstr *instr, const GpucolCpuBounds *a, const GpucolCpuB
 	}
 }
 
-/* The mantissas of a column of numerics, each of which has one: those of its chunk, if that says it, and 0. */
-static Interval
-bound_numerics(const GpucolRun *run, const GpucolInstr *instr, bool delta)
+/* The column that a register is loaded from, or NULL. */
+static const GpucolCpuColumn *
+column_of(const GpucolRun *run, uint16_t reg)
 {
-	const GpucolChunkDesc *desc = NULL;
-	int64_t		last;
-
-	for (int i = 0; i < run->program->ninstrs && !delta; i++)
+	for (int i = 0; i < run->program->ninstrs; i++)
 	{
 		const GpucolInstr *load = &run->code.instrs[i];
 
-		if (load->op == GPUCOL_OP_LOAD_S && load->dst == instr->a && load->aux < run->program->ncolumns)
-			desc = run->input.cols[load->aux].desc;
+		if (load->op == GPUCOL_OP_LOAD_S && load->dst == reg && load->aux < run->program->ncolumns)
+			return &run->input.cols[load->aux];
 	}
-	if (desc == NULL || desc->coding != GPUCOL_CODING_NUMERIC || desc->scale > GPUCOL_NUMERIC_AUX_SCALE(instr->aux))
-		return interval(-GPUCOL_NUMERIC_MANTISSAS, GPUCOL_NUMERIC_MANTISSAS);
-	last = (int64_t) ((uint64_t) desc->reference + ((UINT64_C(1) << desc->width) - 1));
-	return either(scale(interval(gpucol_numeric_mantissa(desc, desc->reference), gpucol_numeric_mantissa(desc, last)),
-						GPUCOL_NUMERIC_AUX_SCALE(instr->aux) - desc->scale), interval(0, 0));
+	return NULL;
+}
+
+/*
+ * The mantissas of a column of numerics, each of which has one: those of its chunk, or of a dictionary's entries, if
+ * they are known, and 0.
+ */
+static Interval
+bound_numerics(const GpucolRun *run, const GpucolInstr *instr, bool delta)
+{
+	const GpucolCpuColumn *column = delta ? NULL : column_of(run, instr->a);
+	int			to = GPUCOL_NUMERIC_AUX_SCALE(instr->aux);
+	const GpucolChunkDesc *desc = column == NULL ? NULL : column->desc;
+	int64_t		last;
+
+	if (desc != NULL && desc->coding == GPUCOL_CODING_NUMERIC && desc->scale <= to)
+	{
+		last = (int64_t) ((uint64_t) desc->reference + ((UINT64_C(1) << desc->width) - 1));
+		return either(scale(interval(gpucol_numeric_mantissa(desc, desc->reference),
+									 gpucol_numeric_mantissa(desc, last)), to - desc->scale), interval(0, 0));
+	}
+	if (desc != NULL && column->mantissas != NULL && column->shown <= to)
+		return scale(interval(column->least, column->greatest), to - column->shown);
+	return interval(-GPUCOL_NUMERIC_MANTISSAS, GPUCOL_NUMERIC_MANTISSAS);
 }
 
 /* The register of an instruction. */
@@ -405,6 +421,8 @@ bound_instr(const GpucolRun *run, const GpucolInstr *instr, bool delta, GpucolCp
 
 	if (instr->op == GPUCOL_OP_NUMERIC_D && (instr->aux & (GPUCOL_NUMERIC_EXACTLY | GPUCOL_NUMERIC_SHOWN_SO)))
 		r = bound_numerics(run, instr, delta);
+	else if (instr->op == GPUCOL_OP_SCALE_S)
+		r = interval(0, instr->aux);
 	else if (op->c == GPUCOL_CLASS_NONE)
 		r = a->known && b->known ? compute(instr, of_bounds(a), of_bounds(b)) : anything;
 	else if (is_bounded(op->result) && instr->op != GPUCOL_OP_SHIFT_I)

@@ -132,8 +132,10 @@ typedef struct GpucolCpuColumn
 	GpucolBytes *entries;
 	bool		measured;		/* the program asks for their lengths: */
 	_Atomic uint32_t *lengths;	/* characters + 1, 0 unknown; NULL: none are kept */
-	int64_t    *mantissas;		/* numbers whose entries display `shown` digits each; or NULL */
+	int64_t    *mantissas;		/* numbers: those of entries that display `shown` digits at most; or NULL */
+	uint8_t    *shows;			/* how many each displays; NULL: `shown` */
 	int			shown;
+	int64_t		least, greatest;	/* of mantissas */
 
 	/* RLE: runs with their 64-bit forms (the decoder's) */
 	uint32_t	nruns;
@@ -890,10 +892,7 @@ extern bool gpucol_cpu_dense_has(const GpucolRun *run, int acc);
 extern void gpucol_cpu_dense_plain(GpucolCpuWorker *worker, GpucolCpuGroups *groups,
 								   const GpucolCpuVector *vector, bool *done);
 
-/*
- * Advance those states of the selected rows' groups; where other states remain,
- * worker->ids becomes the groups.
- */
+/* Advance those states of the selected rows' groups; where other states remain, worker->ids becomes the groups. */
 extern GpucolStatus gpucol_cpu_dense_group(GpucolCpuWorker *worker, GpucolCpuGroups *groups,
 										   const GpucolCpuVector *vector);
 

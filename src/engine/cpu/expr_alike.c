@@ -33,7 +33,8 @@ takes_alike(uint16_t op)
 static bool
 takes_words(uint16_t op)
 {
-	return op == GPUCOL_OP_NUMERIC_P || op == GPUCOL_OP_NUMERIC_D || op == GPUCOL_OP_IS_NULL_S;
+	return op == GPUCOL_OP_NUMERIC_P || op == GPUCOL_OP_NUMERIC_D || op == GPUCOL_OP_SCALE_S ||
+		op == GPUCOL_OP_IS_NULL_S;
 }
 
 bool
@@ -179,7 +180,7 @@ gpucol_cpu_alike_read(GpucolCpuFrame *f)
 	const GpucolCpuColumn *column = f->a->column;
 
 	f->dst->alike = false;
-	if (!f->a->coded || column->mantissas == NULL || !may_be_alike(f))
+	if (!f->a->coded || column->mantissas == NULL || column->shows != NULL || !may_be_alike(f))
 		return false;
 	to_alike(f->dst, column->shown);
 	for (uint32_t j = 0; j < f->n; j++)
@@ -187,36 +188,84 @@ gpucol_cpu_alike_read(GpucolCpuFrame *f)
 	return true;
 }
 
+/* The mantissa of an entry and how many digits it displays; false if it has none of int64. */
+static bool
+read_entry(GpucolBytes entry, int64_t *mantissa, int *shown)
+{
+	__int128	packed = 0;
+	__int128	wide;
+
+	if (gpucol_packed_read(entry.data, entry.len, &packed) != GPUCOL_OK)
+		return false;
+	wide = gpucol_packed_mantissa(packed);
+	*mantissa = (int64_t) wide;
+	*shown = gpucol_packed_scale(packed);
+	return wide == *mantissa;
+}
+
+/* Bring the mantissas of entries to one scale; false where one leaves int64. */
+static bool
+align_entries(GpucolCpuColumn *column)
+{
+	bool		bad = false;
+
+	column->least = column->greatest = 0;
+	for (uint32_t i = 0; i < column->ndict; i++)
+	{
+		int			more = column->shown - column->shows[i];
+		int64_t		x = column->mantissas[i];
+
+		bad |= more > MOST_DIGITS || __builtin_mul_overflow(x, (int64_t) gpucol_power10(more), &x);
+		column->mantissas[i] = x;
+		column->least = x < column->least ? x : column->least;
+		column->greatest = x > column->greatest ? x : column->greatest;
+	}
+	return !bad;
+}
+
+/* Find the mantissas of entries, all of which have one; false if they have none. */
+static bool
+read_entries(GpucolCpuColumn *column)
+{
+	column->shown = 0;
+	for (uint32_t i = 0; i < column->ndict; i++)
+	{
+		int			shown;
+
+		if (!read_entry(column->entries[i], &column->mantissas[i], &shown))
+			return false;
+		column->shows[i] = (uint8_t) shown;
+		column->shown = shown > column->shown ? shown : column->shown;
+	}
+	return align_entries(column);
+}
+
 GpucolStatus
 gpucol_cpu_alike_entries(GpucolRun *run, GpucolCpuColumn *column)
 {
 	size_t		space = (size_t) 1 << column->desc->width;
-	int			shown = -1;
+	bool		alike = true;
 
 	column->mantissas = NULL;
+	column->shows = NULL;
 	if (!column->numbers || column->ndict == 0 || column->entries == NULL)
 		return GPUCOL_OK;
 	column->mantissas = gpucol_cpu_alloc0(run, sizeof(int64_t) * space);
-	if (column->mantissas == NULL)
+	column->shows = gpucol_cpu_alloc0(run, space);
+	if (column->mantissas == NULL || column->shows == NULL)
 		return GPUCOL_OUT_OF_MEMORY;
-	for (uint32_t i = 0; i < column->ndict; i++)
+	if (!read_entries(column))
 	{
-		__int128	packed = 0;
-		__int128	mantissa;
-
-		if (gpucol_packed_read(column->entries[i].data, column->entries[i].len, &packed) != GPUCOL_OK)
-			shown = GPUCOL_PACKED_SCALE + 1;
-		mantissa = gpucol_packed_mantissa(packed);
-		if ((shown >= 0 && gpucol_packed_scale(packed) != shown) || mantissa != (int64_t) mantissa)
-		{
-			gpucol_cpu_free(run, column->mantissas);
-			column->mantissas = NULL;
-			return GPUCOL_OK;
-		}
-		shown = gpucol_packed_scale(packed);
-		column->mantissas[i] = (int64_t) mantissa;
+		gpucol_cpu_free(run, column->mantissas);
+		column->mantissas = NULL;
 	}
-	column->shown = shown;
+	for (uint32_t i = 0; i < column->ndict; i++)
+		alike &= column->shows[i] == column->shown;
+	if (column->mantissas == NULL || alike)
+	{
+		gpucol_cpu_free(run, column->shows);
+		column->shows = NULL;
+	}
 	return GPUCOL_OK;
 }
 

@@ -679,6 +679,7 @@ op_const(GpucolCpuFrame *f GPUCOL_CPU_UNUSED)
 #define op_PACK_D gpucol_cpu_op_PACK_D
 #define op_NUMERIC_P gpucol_cpu_op_NUMERIC_P
 #define op_NUMERIC_D gpucol_cpu_op_NUMERIC_D
+#define op_SCALE_S gpucol_cpu_op_SCALE_S
 #define op_ARITH_P gpucol_cpu_op_ARITH_P
 #define op_COMPARE_P gpucol_cpu_op_COMPARE_P
 #define op_PART_P gpucol_cpu_op_PART_P

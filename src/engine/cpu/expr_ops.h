@@ -212,6 +212,7 @@ extern GpucolStatus gpucol_cpu_op_FOLD_MAX_F(GpucolCpuFrame *f);
 extern GpucolStatus gpucol_cpu_op_PACK_D(GpucolCpuFrame *f);
 extern GpucolStatus gpucol_cpu_op_NUMERIC_P(GpucolCpuFrame *f);
 extern GpucolStatus gpucol_cpu_op_NUMERIC_D(GpucolCpuFrame *f);
+extern GpucolStatus gpucol_cpu_op_SCALE_S(GpucolCpuFrame *f);
 extern GpucolStatus gpucol_cpu_op_ARITH_P(GpucolCpuFrame *f);
 extern GpucolStatus gpucol_cpu_op_COMPARE_P(GpucolCpuFrame *f);
 extern GpucolStatus gpucol_cpu_op_PART_P(GpucolCpuFrame *f);

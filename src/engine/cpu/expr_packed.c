@@ -135,34 +135,54 @@ is_shown_so(const GpucolCpuReg *a, uint32_t j, int scale)
 	return gpucol_numeric_head(bytes.data, bytes.len, &head) && head.scale == scale;
 }
 
-/* The mantissas of a dictionary's entries that are alike. */
-static void
-copy_entries(GpucolCpuFrame *f, const int64_t *mantissas)
-{
-	for (uint32_t j = 0; j < f->n; j++)
-		f->dst->n[j] = mantissas[f->a->codes[j]];
-}
-
-/* The mantissas of all rows, if each is displayed with so many digits, which a chunk may say at once. */
+/* Mantissas with `more` zeros behind, into n[]; false if one has too many digits then. */
 static bool
-read_alike(GpucolCpuFrame *f, int scale)
+scale_all(GpucolCpuFrame *f, int more)
 {
-	const GpucolCpuColumn *column = f->a->column;
+	int64_t    *rs = f->dst->n;
+	int64_t		power = (int64_t) gpucol_power10(more);
+	int64_t		limit = GPUCOL_NUMERIC_MANTISSAS / power;
+	uint32_t	n = f->n;
 	bool		fit = true;
 
+	for (uint32_t j = 0; j < n; j++)
+	{
+		fit &= rs[j] > -limit && rs[j] < limit;
+		rs[j] = (int64_t) ((uint64_t) rs[j] * (uint64_t) power);
+	}
+	return fit;
+}
+
+/* The mantissas of all rows, if each has one, and is shown so where that is asked, as a chunk may say at once. */
+static bool
+read_alike(GpucolCpuFrame *f, int scale, bool shown_so)
+{
+	const GpucolCpuColumn *column = f->a->column;
+	int64_t    *rs = f->dst->n;
+	uint32_t	n = f->n;
+	int			has = scale + 1;
+
+	if (f->a->words)
+		has = column->desc->scale;
+	else if (f->a->coded && column->mantissas != NULL)
+		has = column->shown;
+	if (has > scale || scale - has > GPUCOL_NUMERIC_SCALE)
+		return false;
 	if (f->a->words)
 	{
-		if (column->desc->hidden != 0 || column->desc->shown != scale || column->desc->scale != scale)
+		if (shown_so && (column->desc->hidden != 0 || column->desc->shown != scale))
 			return false;
-		memcpy(f->dst->n, f->a->v.i, sizeof(int64_t) * f->n);
+		for (uint32_t j = 0; j < n; j++)
+			rs[j] = gpucol_numeric_mantissa(column->desc, f->a->v.i[j]);
 	}
-	else if (f->a->coded && column->mantissas != NULL && column->shown == scale)
-		copy_entries(f, column->mantissas);
 	else
-		return false;
-	for (uint32_t j = 0; j < f->n; j++)
-		fit &= is_short(f->dst->n[j]);
-	return fit;
+	{
+		if (shown_so && (column->shows != NULL || column->shown != scale))
+			return false;
+		for (uint32_t j = 0; j < n; j++)
+			rs[j] = column->mantissas[f->a->codes[j]];
+	}
+	return scale_all(f, scale - has);
 }
 
 /* Those of rows that are to have one; NULLs are those of the numerics. */
@@ -173,7 +193,7 @@ read_all(GpucolCpuFrame *f)
 	bool		shown_so = (f->instr->aux & GPUCOL_NUMERIC_SHOWN_SO) != 0;
 
 	gpucol_cpu_op_nulls(f->dst, f->a, NULL, f->n);
-	if (read_alike(f, scale))
+	if (read_alike(f, scale, shown_so))
 		return GPUCOL_OK;
 	for (uint32_t j = 0; j < f->n; j++)
 	{
@@ -207,6 +227,43 @@ gpucol_cpu_op_NUMERIC_D(GpucolCpuFrame *f)
 			continue;
 		f->dst->nulls = f->dst->null_space;
 		f->dst->n[j] = 0;
+	}
+	return GPUCOL_OK;
+}
+
+/* How many digits row j's numeric displays; what is no number, too many. */
+static int64_t
+digits_shown(const GpucolCpuReg *a, uint32_t j)
+{
+	GpucolNumericHead head;
+	GpucolBytes bytes = gpucol_cpu_op_string(a, j);
+
+	return gpucol_numeric_head(bytes.data, bytes.len, &head) ? head.scale : GPUCOL_NUMERIC_NONE;
+}
+
+GpucolStatus
+gpucol_cpu_op_SCALE_S(GpucolCpuFrame *f)
+{
+	const GpucolCpuColumn *column = f->a->column;
+	int64_t    *rs = f->dst->v.i;
+	int64_t		most = 0;
+
+	gpucol_cpu_op_nulls(f->dst, f->a, NULL, f->n);
+	for (uint32_t j = 0; j < f->n; j++)
+	{
+		if (f->a->words)
+			rs[j] = gpucol_numeric_shown(column->desc, f->a->v.i[j]);
+		else if (f->a->coded && column->mantissas != NULL)
+			rs[j] = column->shows != NULL ? column->shows[f->a->codes[j]] : column->shown;
+		else
+			rs[j] = GPUCOL_CPU_NULL_AT(f->a, j) ? 0 : digits_shown(f->a, j);
+		most = rs[j] > most ? rs[j] : most;
+	}
+	for (uint32_t j = 0; j < f->n && most > f->instr->aux; j++)
+	{
+		if (rs[j] > f->instr->aux && gpucol_cpu_op_counts(f, j))
+			return GPUCOL_UNSUPPORTED;
+		rs[j] = rs[j] > f->instr->aux ? 0 : rs[j];
 	}
 	return GPUCOL_OK;
 }

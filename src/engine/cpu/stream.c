@@ -212,10 +212,12 @@ gpucol_cpu_stream_reset(GpucolRun *run)
 		gpucol_cpu_free(run, column->entries);
 		gpucol_cpu_free(run, column->lengths);
 		gpucol_cpu_free(run, column->mantissas);
+		gpucol_cpu_free(run, column->shows);
 		column->dict = NULL;
 		column->entries = NULL;
 		column->lengths = NULL;
 		column->mantissas = NULL;
+		column->shows = NULL;
 		column->run_ends = NULL;
 		column->run_values = NULL;
 		column->ndict = column->nruns = 0;
