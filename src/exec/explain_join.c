@@ -37,6 +37,20 @@ static const char *const kind_names[] = {
 	[GPUCOL_JOIN_SET_LEFT] = "left lateral",
 };
 
+/* Functions, one or several. */
+static const char *
+set_name(const Context *context, List *functions)
+{
+	StringInfoData text;
+	ListCell   *lc;
+
+	initStringInfo(&text);
+	foreach(lc, functions)
+		appendStringInfo(&text, "%s%s", foreach_current_index(lc) > 0 ? ", " : "",
+						 deparse_expression(lfirst(lc), context->names, true, true));
+	return text.data;
+}
+
 /* What a table is made of: the name that the plan shows for a table. */
 static const char *
 source_name(const Context *context, const GpucolExec *exec)
@@ -44,8 +58,8 @@ source_name(const Context *context, const GpucolExec *exec)
 	const GpucolPipe *pipe = exec->joins->pipe;
 	const char *name;
 
-	if (pipe->set != NULL)
-		return deparse_expression((Node *) pipe->set, context->names, true, true);
+	if (pipe->sets != NIL)
+		return set_name(context, pipe->sets);
 	if (pipe->child < 0)
 		return psprintf("rows of SubPlan %d", -pipe->child);
 	if (pipe->rti == 0)
@@ -88,7 +102,7 @@ append_order(StringInfo text, Context *context, const GpucolPipeStep *step)
 static void
 append_condition(StringInfo text, Context *context, const GpucolPipeStep *step)
 {
-	int			n = step->build->set != NULL ? 0 : list_length(step->outer_keys);
+	int			n = step->build->sets != NIL ? 0 : list_length(step->outer_keys);
 
 	for (int i = 0; i < n; i++)
 	{
@@ -123,7 +137,7 @@ append_condition(StringInfo text, Context *context, const GpucolPipeStep *step)
 static void
 append_figures(StringInfo text, const GpucolBuild *build)
 {
-	if (build->step->build->set != NULL)
+	if (build->step->build->sets != NIL)
 	{
 		appendStringInfo(text, "; " UINT64_FORMAT " of " UINT64_FORMAT " rows", (uint64) build->probed.found,
 						 (uint64) build->probed.probed);

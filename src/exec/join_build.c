@@ -96,7 +96,7 @@ open_sources(GpucolPipe *pipe, EState *estate, List *children, int eflags)
 {
 	ListCell   *lc;
 
-	if (pipe->set != NULL)
+	if (pipe->sets != NIL)
 		gpucol_pipe_source(pipe, gpucol_pipe_exprs_desc(pipe->outputs));
 	else if (pipe->rti != 0 && exec_rt_fetch(pipe->rti, estate)->rtekind != RTE_RELATION)
 		gpucol_pipe_source(pipe, union_desc(pipe, estate));
@@ -185,7 +185,7 @@ init_run(GpucolExec *exec, CustomScanState *node, GpucolPipe *pipe, List *childr
 		GpucolBuild *build = &joins->builds[i];
 
 		build->step = list_nth(pipe->steps, i);
-		if (build->step->build->set != NULL)
+		if (build->step->build->sets != NIL)
 		{
 			init_set(build);
 			continue;
@@ -256,7 +256,7 @@ build_table(GpucolExec *exec, int i, bool device)
 	GpucolStatus status;
 
 	joins->turns[i] = (GpucolTurn) {.nparts = 1};
-	if (joins->builds[i].step->build->set != NULL)
+	if (joins->builds[i].step->build->sets != NIL)
 		return GPUCOL_OK;
 	if (joins->builds[i].step->build->child < 0 &&
 		!bms_is_empty(build->rows_of->plan->extParam))
@@ -314,7 +314,7 @@ making_cost(const GpucolExec *build)
 	{
 		const GpucolBuild *below = &build->joins->builds[i];
 
-		if (below->step->build->set == NULL)
+		if (below->step->build->sets == NIL)
 			cost += making_cost(&below->exec);
 	}
 	return cost;
@@ -330,7 +330,7 @@ gpucol_joins_want_row(const GpucolJoins *joins, const PlanState *rows_of)
 
 	if (joins->nsteps == 0 || gpucol_pipe_step_has_tail(first->step))
 		return false;
-	return rows_of == NULL || first->step->build->set != NULL ||
+	return rows_of == NULL || first->step->build->sets != NIL ||
 		rows_of->plan->startup_cost < making_cost(&first->exec);
 }
 
@@ -435,7 +435,7 @@ gpucol_joins_end(GpucolExec *exec)
 
 	for (int i = 0; i < joins->nsteps; i++)
 	{
-		if (joins->builds[i].step->build->set != NULL)
+		if (joins->builds[i].step->build->sets != NIL)
 			continue;
 		gpucol_run_end(&joins->builds[i].exec);
 		free_lookup(joins, i);

@@ -272,7 +272,7 @@ typedef struct GpucolProbe
 	uint16_t	filter_end;
 	uint16_t	residual;		/* bool register or GPUCOL_NO_REG */
 	uint16_t	filter;			/* bool register or GPUCOL_NO_REG */
-	uint16_t	set;			/* SET: constants from here, a GpucolSetFunction */
+	uint16_t	set;			/* SET: constants from here, a GpucolSetFunction for each key */
 } GpucolProbe;
 
 /*

@@ -21,6 +21,10 @@
 /* Columns of the rows made: the element or field, and its number from 1 */
 #define GPUCOL_SET_VALUE		0
 #define GPUCOL_SET_NUMBER		1
+#define GPUCOL_SET_MORE			2	/* of further arrays whose elements are beside those of the first one, and so on */
+
+/* Arrays whose elements are beside one another, at most */
+#define GPUCOL_SET_MOST			8
 
 #define GPUCOL_SET_SEPARATOR	16	/* bytes, at most */
 #define GPUCOL_SET_PATH			64

@@ -77,6 +77,14 @@ gpucol_lower_is_hidden(const GpucolLower *l, int instr)
 	return false;
 }
 
+/* The column of the rows that functions make. */
+static int
+set_column(const GpucolPipe *rows, AttrNumber attnum)
+{
+	return attnum == 1 ? GPUCOL_SET_VALUE :
+		attnum <= list_length(rows->sets) ? GPUCOL_SET_MORE + attnum - 2 : GPUCOL_SET_NUMBER;
+}
+
 /* The place of a payload column: the number of its probe and of the table's output. */
 static GpucolPayload
 find_payload(const GpucolPipe *pipe, AttrNumber attnum)
@@ -91,9 +99,8 @@ find_payload(const GpucolPipe *pipe, AttrNumber attnum)
 		if (attnum >= step->first && attnum < step->first + list_length(step->payload))
 		{
 			payload.probe = foreach_current_index(lc);
-			payload.column = step->build->set == NULL ? list_length(step->inner_keys) + attnum - step->first :
-				castNode(Var, list_nth(step->payload, attnum - step->first))->varattno == 1 ? GPUCOL_SET_VALUE :
-				GPUCOL_SET_NUMBER;
+			payload.column = step->build->sets == NIL ? list_length(step->inner_keys) + attnum - step->first :
+				set_column(step->build, castNode(Var, list_nth(step->payload, attnum - step->first))->varattno);
 		}
 	}
 	return payload;

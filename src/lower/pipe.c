@@ -323,7 +323,7 @@ gpucol_pipe_is_made(const GpucolPipe *pipe, AttrNumber attnum)
 	{
 		const GpucolPipeStep *step = lfirst(lc);
 
-		if (step->build != NULL && step->build->set != NULL && attnum >= step->first &&
+		if (step->build != NULL && step->build->sets != NIL && attnum >= step->first &&
 			attnum < step->first + list_length(step->payload))
 			return true;
 	}
@@ -338,13 +338,13 @@ is_of_set(const GpucolPipe *pipe, const Node *node)
 
 	if (pipe == NULL)
 		return false;
-	if (pipe->set != NULL)
+	if (pipe->sets != NIL)
 		return gpucol_pipe_place(pipe->outputs, node) >= 0;
 	foreach(lc, pipe->steps)
 	{
 		const GpucolPipeStep *step = lfirst(lc);
 
-		if (step->build->set != NULL && is_of_set(step->build, node))
+		if (step->build->sets != NIL && is_of_set(step->build, node))
 			return true;
 	}
 	return false;
@@ -497,8 +497,7 @@ gpucol_pipe_check_set(const GpucolPipe *drive, FuncExpr *set)
 	GpucolLower *l;
 	List	   *columns;
 	uint64		open;
-	uint16		reg;
-	uint16		consts;
+	GpucolProbe probe;
 	const char *reason = find_open(drive, NULL, argument, &columns, &open);
 
 	if (reason != NULL)
@@ -506,7 +505,7 @@ gpucol_pipe_check_set(const GpucolPipe *drive, FuncExpr *set)
 	if (columns == NIL || contain_volatile_functions((Node *) argument))
 		return "a set of no column, or of a volatile function";
 	l = begin_alone(drive, NULL, columns, open, &argument);
-	return gpucol_lower_set(l, set, argument, &reg, &consts) ? NULL : l->reason;
+	return gpucol_lower_sets(l, list_make1(set), list_make1(argument), &probe) ? NULL : l->reason;
 }
 
 /*
@@ -571,14 +570,11 @@ lower_all(GpucolLower *l, const GpucolPipe *pipe, List *conditions, uint16 *reg)
 static bool
 lower_set(GpucolLower *l, const GpucolPipe *pipe, const GpucolPipeStep *step, GpucolProbe *probe)
 {
-	uint16		reg;
+	List	   *arguments = (List *) gpucol_pipe_map(pipe, (Node *) step->outer_keys);
 	ListCell   *lc;
 
-	if (!gpucol_lower_set(l, step->build->set, (Expr *) gpucol_pipe_map(pipe, linitial(step->outer_keys)), &reg,
-						  &probe->set))
+	if (!gpucol_lower_sets(l, step->build->sets, arguments, probe))
 		return false;
-	gpucol_lower_add_probe_key(l, reg);
-	probe->nkeys = 1;
 	probe->keys_end = l->ninstrs;
 	if (!lower_all(l, pipe, step->residual, &probe->residual))
 		return false;
@@ -654,7 +650,7 @@ lower_step(GpucolLower *l, const GpucolPipe *pipe, GpucolPipeStep *step, int num
 	GpucolProbe probe = {.table = number,.kind = step->kind,.first_key = l->nprobe_keys};
 	ListCell   *lc;
 
-	if (step->build->set != NULL)
+	if (step->build->sets != NIL)
 		return lower_set(l, pipe, step, &probe);
 	foreach(lc, step->outer_keys)
 	{

@@ -85,7 +85,7 @@ struct GpucolPipe
 	Oid			table;			/* whose rows flow, where it is one */
 	Bitmapset  *relids;			/* range table indexes that it has the columns of */
 	List	   *outputs;		/* rows of a plan: what each column is */
-	FuncExpr   *set;			/* rows that this function makes of those before: no table */
+	List	   *sets;			/* rows that these functions make of those before, beside one another: no table */
 	List	   *conditions;		/* of Expr: on the table's rows */
 	List	   *steps;			/* of GpucolPipeStep */
 

@@ -46,7 +46,7 @@ gpucol_pipe_is_open(const GpucolPipe *pipe, const Node *node)
 {
 	ListCell   *lc;
 
-	if (pipe == NULL || pipe->set != NULL || !is_open_type(exprType(node), exprTypmod(node)))
+	if (pipe == NULL || pipe->sets != NIL || !is_open_type(exprType(node), exprTypmod(node)))
 		return false;
 	foreach(lc, pipe->outputs)
 	{
@@ -127,7 +127,7 @@ init_decimals(GpucolPipe *pipe)
 	ListCell   *lc;
 
 	pipe->decimals = palloc0(Max(pipe->desc->natts, 1) * sizeof(GpucolPipeDecimal));
-	for (int i = 0; i < pipe->nsource && pipe->rti == 0 && pipe->set == NULL; i++)
+	for (int i = 0; i < pipe->nsource && pipe->rti == 0 && pipe->sets == NIL; i++)
 	{
 		Form_pg_attribute att = TupleDescAttr(pipe->desc, i);
 

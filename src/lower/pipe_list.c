@@ -111,7 +111,7 @@ save_pipe(const GpucolPipe *pipe, List **exprs)
 					   save_exprs(pipe->conditions, exprs), steps);
 	saved = lappend(saved, save_exprs(parts, exprs));
 	saved = lappend(saved, pipe->part_attnums);
-	return lappend(saved, save_exprs(pipe->set == NULL ? NIL : list_make1(pipe->set), exprs));
+	return lappend(saved, save_exprs(pipe->sets, exprs));
 }
 
 /* Make a pipe of lists. */
@@ -138,8 +138,7 @@ load_pipe(List *saved, List *exprs)
 	foreach(lc, load_exprs(list_nth(saved, 5), exprs))
 		pipe->part_rtis = lappend_int(pipe->part_rtis, lfirst_node(Var, lc)->varno);
 	pipe->part_attnums = list_nth(saved, 6);
-	foreach(lc, load_exprs(list_nth(saved, 7), exprs))
-		pipe->set = lfirst_node(FuncExpr, lc);
+	pipe->sets = load_exprs(list_nth(saved, 7), exprs);
 	foreach(lc, (List *) list_nth(saved, 4))
 		pipe->steps = lappend(pipe->steps, load_step(lfirst(lc), exprs));
 	return pipe;

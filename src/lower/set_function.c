@@ -5,7 +5,8 @@
  *	  of arrays or of a slice of it, generate_subscripts() of its first dimension, string_to_table() and
  *	  regexp_split_to_table() of a text, and the same as unnest() of string_to_array() and regexp_split_to_array();
  *	  jsonb_array_elements_text() and jsonb_object_keys() of a column or of a field of it (j -> 'a' -> 'b'), and the
- *	  keys that jsonb_each() and jsonb_each_text() return, where nobody reads their values.
+ *	  keys that jsonb_each() and jsonb_each_text() return, where nobody reads their values.  Elements of several
+ *	  arrays may be beside one another: unnest(a, b).
  *
  * Separators are constants: of string_to_table() up to 16 bytes, of regexp_split_to_table() plain
  * characters or a set of them, or a class such as \W (pattern.c).
@@ -229,16 +230,37 @@ gpucol_lower_set_argument(const FuncExpr *expr)
 }
 
 bool
-gpucol_lower_set(GpucolLower *l, const FuncExpr *expr, Expr *argument, uint16 *reg, uint16 *consts)
+gpucol_lower_is_elements(const FuncExpr *expr)
 {
-	GpucolSetFunction function;
-	GpucolValue value;
+	return expr->funcid == F_UNNEST_ANYARRAY && splitting(expr) == NULL && slice_of(expr) == NULL;
+}
 
-	if (!read_function(l, expr, &function) || !gpucol_lower_expr(l, argument, &value))
-		return false;
-	if (value.cls != GPUCOL_CLASS_S)
-		return gpucol_lower_decline(l, "a set of a constant");
-	*reg = value.reg;
-	*consts = gpucol_lower_put_bytes(l, &function, sizeof(function));
+bool
+gpucol_lower_sets(GpucolLower *l, List *functions, List *arguments, GpucolProbe *probe)
+{
+	GpucolSetFunction described[GPUCOL_SET_MOST];
+	ListCell   *function;
+	ListCell   *argument;
+
+	Assert(list_length(functions) <= GPUCOL_SET_MOST);
+	probe->nkeys = 0;
+	forboth(function, functions, argument, arguments)
+	{
+		GpucolValue value;
+
+		if (!read_function(l, lfirst(function), &described[probe->nkeys]) ||
+			!gpucol_lower_expr(l, lfirst(argument), &value))
+			return false;
+		if (value.cls != GPUCOL_CLASS_S)
+			return gpucol_lower_decline(l, "a set of a constant");
+		gpucol_lower_add_probe_key(l, value.reg);
+		probe->nkeys++;
+	}
+	for (int i = 0; i < probe->nkeys; i++)
+	{
+		uint16		first = gpucol_lower_put_bytes(l, &described[i], sizeof(described[i]));
+
+		probe->set = i == 0 ? first : probe->set;
+	}
 	return true;
 }

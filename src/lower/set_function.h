@@ -22,12 +22,15 @@ extern bool gpucol_lower_is_fields(const FuncExpr *expr);
 /* What a function makes rows of: its first argument, without casts that keep the bytes. */
 extern Expr *gpucol_lower_set_argument(const FuncExpr *expr);
 
+/* Does it return the elements of an array, which may be beside those of others? */
+extern bool gpucol_lower_is_elements(const FuncExpr *expr);
+
 /*
- * Lower a function, whose first argument is `argument` in the terms of what is lowered: the register of
- * that, and the first of the constants that describe the function (GpucolProbe.set).
+ * Lower functions whose rows are beside one another, mostly a single one: `arguments` are their first ones in the
+ * terms of what is lowered, whose registers become keys of a probe, which gets the first of the constants that
+ * describe the functions.
  */
-extern bool gpucol_lower_set(GpucolLower *l, const FuncExpr *expr, Expr *argument, uint16 *reg,
-							 uint16 *consts);
+extern bool gpucol_lower_sets(GpucolLower *l, List *functions, List *arguments, GpucolProbe *probe);
 
 /* pattern.c: read a regular expression as a separator; false if it is none that engines find. */
 extern bool gpucol_lower_separator(const char *regexp, int len, Oid collation, GpucolSetFunction *function);

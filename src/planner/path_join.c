@@ -533,7 +533,7 @@ pair_pipe(Pair *pair)
 
 	if (drive == NULL)
 		return NULL;
-	if (gpucol_join_set_function(pair->root, pair->build) != NULL)
+	if (gpucol_join_set_functions(pair->root, pair->build) != NIL)
 		return lateral_pipe(pair, drive, true);
 	if (gpucol_join_is_first(pair->root, pair->build))
 		return lateral_pipe(pair, drive, false);
@@ -576,7 +576,7 @@ children(GpucolPipe *pipe, List *paths)
 {
 	ListCell   *lc;
 
-	if (pipe->child < 0 || pipe->set != NULL)
+	if (pipe->child < 0 || pipe->sets != NIL)
 		return paths;
 	if (pipe->rti == 0)
 	{

@@ -26,7 +26,7 @@ may_compute(const GpucolJoinSides *sides, const GpucolPipe *pipe, Expr *key)
 {
 	ListCell   *lc;
 
-	if (pipe->rti != 0 || pipe->path == NULL || pipe->set != NULL || IsA(key, Var) ||
+	if (pipe->rti != 0 || pipe->path == NULL || pipe->sets != NIL || IsA(key, Var) ||
 		!bms_is_subset(pull_varnos(sides->root, (Node *) key), pipe->path->parent->relids) ||
 		contain_subplans((Node *) key) || gpucol_pipe_ask(pipe, NULL, key, GPUCOL_PIPE_KEY).reason == NULL)
 		return false;

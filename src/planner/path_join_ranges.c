@@ -113,7 +113,7 @@ open_range(Range *range, const GpucolJoinSides *sides, GpucolPipeStep *step, Nod
 	range->bound_type = bound_type(((Var *) node)->vartype);
 	for (int i = 0; i < (int) lengthof(pipes); i++)
 	{
-		if (pipes[i]->rti == 0 && pipes[i]->path != NULL && pipes[i]->set == NULL &&
+		if (pipes[i]->rti == 0 && pipes[i]->path != NULL && pipes[i]->sets == NIL &&
 			list_member(pipes[i]->path->pathtarget->exprs, node))
 			range->pipe = pipes[i];
 	}

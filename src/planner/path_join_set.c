@@ -26,20 +26,27 @@
 #include "lower/set_function.h"
 #include "planner/path_join_set.h"
 
-FuncExpr *
-gpucol_join_set_function(PlannerInfo *root, const RelOptInfo *rel)
+List *
+gpucol_join_set_functions(PlannerInfo *root, const RelOptInfo *rel)
 {
 	RangeTblEntry *rte;
-	const RangeTblFunction *function;
+	List	   *functions = NIL;
+	ListCell   *lc;
 
 	if (rel->reloptkind != RELOPT_BASEREL || rel->rtekind != RTE_FUNCTION || bms_is_empty(rel->lateral_relids))
-		return NULL;
+		return NIL;
 	rte = planner_rt_fetch(rel->relid, root);
-	function = linitial_node(RangeTblFunction, rte->functions);
-	if (list_length(rte->functions) != 1 || !IsA(function->funcexpr, FuncExpr) ||
-		!((FuncExpr *) function->funcexpr)->funcretset || function->funccolnames != NIL)
-		return NULL;
-	return (FuncExpr *) function->funcexpr;
+	foreach(lc, rte->functions)
+	{
+		const RangeTblFunction *function = lfirst_node(RangeTblFunction, lc);
+		FuncExpr   *expr = (FuncExpr *) function->funcexpr;
+
+		if (!IsA(expr, FuncExpr) || !expr->funcretset || function->funccolnames != NIL ||
+			(list_length(rte->functions) > 1 && !gpucol_lower_is_elements(expr)))
+			return NIL;
+		functions = lappend(functions, expr);
+	}
+	return list_length(functions) > GPUCOL_SET_MOST ? NIL : functions;
 }
 
 bool
@@ -51,29 +58,34 @@ gpucol_join_has_set(const GpucolPipe *pipe)
 	{
 		const GpucolPipeStep *step = lfirst(lc);
 
-		if (step->build->set != NULL || gpucol_join_has_set(step->build))
+		if (step->build->sets != NIL || gpucol_join_has_set(step->build))
 			return true;
 	}
 	return false;
 }
 
-/* The rows of a function as what a step is joined with. */
+/* The rows of functions as what a step is joined with. */
 static GpucolPipe *
-make_rows(const RangeTblEntry *rte, const RelOptInfo *rel, FuncExpr *function)
+make_rows(const RangeTblEntry *rte, const RelOptInfo *rel, List *functions)
 {
 	GpucolPipe *rows = palloc0(sizeof(GpucolPipe));
-	Oid			type = exprType((Node *) function);
-	bool		fields = gpucol_lower_is_fields(function);
+	bool		fields = gpucol_lower_is_fields(linitial(functions));
+	ListCell   *lc;
 
 	rows->relids = rel->relids;
-	rows->set = function;
-	if (fields)
-		rows->outputs = list_make1(makeVar(rel->relid, 1, TEXTOID, -1, DEFAULT_COLLATION_OID, 0));
-	else
-		rows->outputs = list_make1(makeVar(rel->relid, 1, type, exprTypmod((Node *) function),
-										   exprCollation((Node *) function), 0));
+	rows->sets = functions;
+	foreach(lc, functions)
+	{
+		const Node *function = lfirst(lc);
+
+		rows->outputs = lappend(rows->outputs, fields ?
+								makeVar(rel->relid, 1, TEXTOID, -1, DEFAULT_COLLATION_OID, 0) :
+								makeVar(rel->relid, foreach_current_index(lc) + 1, exprType(function),
+										exprTypmod(function), exprCollation(function), 0));
+	}
 	if (rte->funcordinality)
-		rows->outputs = lappend(rows->outputs, makeVar(rel->relid, fields ? 3 : 2, INT8OID, -1, InvalidOid, 0));
+		rows->outputs = lappend(rows->outputs, makeVar(rel->relid, fields ? 3 : list_length(functions) + 1, INT8OID, -1,
+													   InvalidOid, 0));
 	gpucol_pipe_source(rows, gpucol_pipe_exprs_desc(rows->outputs));
 	return rows;
 }
@@ -120,29 +132,42 @@ reads_column(const RelOptInfo *rel, AttrNumber attno)
 		bms_is_member(attno - FirstLowInvalidHeapAttributeNumber, tested);
 }
 
+/* Why engines do not call a function for rows; NULL if they do. */
+static const char *
+check_function(PlannerInfo *root, const GpucolPipe *drive, const RelOptInfo *rel, FuncExpr *function)
+{
+	const char *reason = gpucol_pipe_check_set(drive, function);
+
+	if (reason != NULL)
+		return reason;
+	if (function->funcid == F_GENERATE_SUBSCRIPTS_ANYARRAY_INT4 && planner_rt_fetch(rel->relid, root)->funcordinality)
+		return "subscripts with their numbers";
+	return gpucol_lower_is_fields(function) && (reads_column(rel, 0) || reads_column(rel, 2)) ?
+		"the values of fields" : NULL;
+}
+
 GpucolPipeStep *
 gpucol_join_set_step(PlannerInfo *root, const GpucolPipe *drive, RelOptInfo *rel, JoinType jointype,
 					 List *restrictlist, Relids joined, const char **reason)
 {
-	FuncExpr   *function = gpucol_join_set_function(root, rel);
+	List	   *functions = gpucol_join_set_functions(root, rel);
 	GpucolPipeStep *step = palloc0(sizeof(GpucolPipeStep));
 	bool		outer = jointype == JOIN_LEFT;
+	ListCell   *lc;
 
 	*reason = NULL;
 	if (!bms_is_subset(rel->lateral_relids, drive->relids) || (jointype != JOIN_INNER && !outer) ||
 		gpucol_pipe_has_tail(drive))
 		return NULL;
-	*reason = gpucol_pipe_check_set(drive, function);
-	if (*reason == NULL && function->funcid == F_GENERATE_SUBSCRIPTS_ANYARRAY_INT4 &&
-		planner_rt_fetch(rel->relid, root)->funcordinality)
-		*reason = "subscripts with their numbers";
-	if (*reason == NULL && gpucol_lower_is_fields(function) && (reads_column(rel, 0) || reads_column(rel, 2)))
-		*reason = "the values of fields";
-	if (*reason != NULL)
-		return NULL;
+	foreach(lc, functions)
+	{
+		*reason = check_function(root, drive, rel, lfirst(lc));
+		if (*reason != NULL)
+			return NULL;
+		step->outer_keys = lappend(step->outer_keys, gpucol_lower_set_argument(lfirst(lc)));
+	}
 	step->kind = outer ? GPUCOL_JOIN_SET_LEFT : GPUCOL_JOIN_SET;
-	step->build = make_rows(planner_rt_fetch(rel->relid, root), rel, function);
-	step->outer_keys = list_make1(gpucol_lower_set_argument(function));
+	step->build = make_rows(planner_rt_fetch(rel->relid, root), rel, functions);
 	*reason = add_conditions(drive, step, rel->baserestrictinfo, NULL);
 	if (*reason == NULL)
 		*reason = add_conditions(drive, step, restrictlist, joined);

@@ -12,8 +12,8 @@
 
 #include "lower/pipe.h"
 
-/* The set-returning function in FROM that a relation is, of rows of other relations; else NULL. */
-extern FuncExpr *gpucol_join_set_function(PlannerInfo *root, const RelOptInfo *rel);
+/* The set-returning functions in FROM, mostly one, that a relation is, of rows of other relations; else NIL. */
+extern List *gpucol_join_set_functions(PlannerInfo *root, const RelOptInfo *rel);
 
 /* Is there such a step in a pipe, or in one below it? */
 extern bool gpucol_join_has_set(const GpucolPipe *pipe);

@@ -34,11 +34,11 @@ takes_items(uint16_t op)
 	}
 }
 
-/* Does a probe make rows of the elements of its key, which have a width? */
+/* Does a probe make rows of the elements of a key, which have a width? */
 static bool
-makes_rows(const GpucolCpuProbe *probe)
+makes_rows(const GpucolCpuProbe *probe, int key)
 {
-	return probe->is_set && !probe->function.fields && probe->function.width != GPUCOL_ARRAY_VARYING;
+	return probe->is_set && !probe->functions[key].fields && probe->functions[key].width != GPUCOL_ARRAY_VARYING;
 }
 
 /* Note that a column's elements are read with a width; 0 where two differ, as of no program that was made. */
@@ -64,8 +64,9 @@ find_width(const GpucolRun *run, uint16_t reg, GpucolCpuColumn *column)
 			note_width(column, (int) instr->aux);
 	}
 	for (int p = 0; p < run->join.nprobes; p++)
-		if (makes_rows(&run->join.probes[p]) && run->join.probes[p].keys[0] == reg)
-			note_width(column, run->join.probes[p].function.width);
+		for (int k = 0; k < run->join.probes[p].probe->nkeys; k++)
+			if (run->join.probes[p].keys[k] == reg && makes_rows(&run->join.probes[p], k))
+				note_width(column, run->join.probes[p].functions[k].width);
 }
 
 /* Is a register a key of a probe that wants values? */
@@ -73,10 +74,9 @@ static bool
 is_other_key(const GpucolRun *run, uint16_t reg)
 {
 	for (int p = 0; p < run->join.nprobes; p++)
-		if (!makes_rows(&run->join.probes[p]))
-			for (int k = 0; k < run->join.probes[p].probe->nkeys; k++)
-				if (run->join.probes[p].keys[k] == reg)
-					return true;
+		for (int k = 0; k < run->join.probes[p].probe->nkeys; k++)
+			if (run->join.probes[p].keys[k] == reg && !makes_rows(&run->join.probes[p], k))
+				return true;
 	return false;
 }
 

@@ -369,8 +369,8 @@ gpucol_cpu_join_init(GpucolRun *run, const GpucolRunOptions *options, const char
 		probe->kind = (GpucolJoinKind) probes[p].kind;
 		probe->number = p;
 		probe->is_set = probes[p].kind >= GPUCOL_JOIN_SET;
-		if (probe->is_set)
-			gpucol_cpu_set_read(run, probe);
+		if (probe->is_set && !gpucol_cpu_set_read(run, probe))
+			return GPUCOL_UNSUPPORTED;
 		probe->table = find_table(probe, options->lookups, options->nlookups);
 		if (probe->table == NULL)
 			return GPUCOL_UNSUPPORTED;

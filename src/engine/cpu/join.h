@@ -47,8 +47,8 @@ struct GpucolCpuProbe
 	const GpucolLookup *table;
 	const uint16_t *keys;		/* registers */
 	int			first;			/* instruction of its stages */
-	bool		is_set;			/* of no table, but of a function: */
-	GpucolSetFunction function;
+	bool		is_set;			/* of no table, but of a function for each key, */
+	GpucolSetFunction functions[GPUCOL_SET_MOST];	/* mostly one */
 	bool		residual;
 	bool		expands;
 	bool		keeps;			/* LEFT, FULL: rows without a match */
@@ -113,6 +113,8 @@ typedef struct GpucolCpuItems
 	bool		no_null;		/* none is NULL then */
 	bool		numbered;		/* the program loads numbers */
 	bool		lacking;		/* the batch is of rows of which no element has passed */
+	uint32_t	total;			/* of several functions: rows that the row at hand has, */
+	struct GpucolCpuItems *next;	/* and the elements that the next one makes */
 } GpucolCpuItems;
 
 /* The first rows of the table for each saved row, by an order, as far as the table was gone through. */
@@ -267,11 +269,11 @@ extern void gpucol_cpu_expand_free(GpucolRun *run, const GpucolCpuProbe *probe,
 								   GpucolCpuExpansion *expansion);
 
 /*
- * engine/cpu/set.c: is a probe's description of a set right?  Take its function over; does a column
- * suit a payload, and what bounds its values?
+ * engine/cpu/set.c: is a probe's description of a set right?  Take its functions over, false if they cannot be
+ * beside one another; does a column suit a payload, and what bounds its values?
  */
 extern bool gpucol_cpu_set_check(const GpucolProgram *program, const GpucolProbe *probe);
-extern void gpucol_cpu_set_read(const GpucolRun *run, GpucolCpuProbe *probe);
+extern bool gpucol_cpu_set_read(const GpucolRun *run, GpucolCpuProbe *probe);
 extern bool gpucol_cpu_set_suits(const GpucolCpuProbe *probe, const GpucolPayload *payload);
 extern void gpucol_cpu_set_bounds(const GpucolCpuProbe *probe, int column, GpucolCpuBounds *b);
 

@@ -1,7 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * set.c
- *	  Probes of no table: rows multiply as an array of theirs has elements, or a text fields.
+ *	  Probes of no table: rows multiply as an array of theirs has elements, or a text fields; of several
+ *	  arrays, whose elements are beside one another, as the longest has.
  *
  * They are expansions (expand.c): the values of the saved rows are gone through from the first
  * to the last, and a batch has up to 1,024 elements of theirs.  The program loads these in the
@@ -20,43 +21,75 @@ gpucol_cpu_set_check(const GpucolProgram *program, const GpucolProbe *probe)
 	const uint16_t *keys = GPUCOL_PROGRAM_ARRAY(program, const uint16_t, probe_keys);
 	const uint8_t *classes = GPUCOL_PROGRAM_ARRAY(program, const uint8_t, reg_classes);
 
-	return probe->nkeys == 1 && keys[probe->first_key] < program->nregs &&
-		classes[keys[probe->first_key]] == GPUCOL_CLASS_S &&
-		(probe->kind == GPUCOL_JOIN_SET_LEFT ||
-		 (probe->residual == GPUCOL_NO_REG && probe->residual_end == probe->keys_end)) &&
-		probe->set + GPUCOL_SET_CONSTS <= program->nconsts;
+	if (probe->nkeys < 1 || probe->nkeys > GPUCOL_SET_MOST)
+		return false;
+	for (int k = 0; k < probe->nkeys; k++)
+		if (keys[probe->first_key + k] >= program->nregs ||
+			classes[keys[probe->first_key + k]] != GPUCOL_CLASS_S)
+			return false;
+	return (probe->kind == GPUCOL_JOIN_SET_LEFT ||
+			(probe->residual == GPUCOL_NO_REG && probe->residual_end == probe->keys_end)) &&
+		probe->set + GPUCOL_SET_CONSTS * probe->nkeys <= program->nconsts;
+}
+
+/* Which function makes a column that is no number. */
+static int
+maker_of(int column)
+{
+	return column < GPUCOL_SET_MORE ? 0 : column - GPUCOL_SET_MORE + 1;
 }
 
 /* Does a column of the rows made suit what the program loads? */
 bool
 gpucol_cpu_set_suits(const GpucolCpuProbe *probe, const GpucolPayload *payload)
 {
-	const GpucolSetFunction *function = &probe->function;
+	const GpucolSetFunction *function = &probe->functions[0];
 
 	if (payload->column == GPUCOL_SET_NUMBER || function->subscripts)
-		return payload->kind == GPUCOL_KIND_INT;
+		return payload->kind == GPUCOL_KIND_INT && payload->column <= GPUCOL_SET_NUMBER;
+	if (maker_of(payload->column) >= probe->probe->nkeys)
+		return false;
+	function += maker_of(payload->column);
 	if (function->fields || function->width == GPUCOL_ARRAY_VARYING)
-		return payload->column == GPUCOL_SET_VALUE && payload->kind == GPUCOL_KIND_BYTES;
-	return payload->column == GPUCOL_SET_VALUE &&
-		(payload->kind == GPUCOL_KIND_INT || gpucol_kind_is_float(payload->kind)) &&
+		return payload->kind == GPUCOL_KIND_BYTES;
+	return (payload->kind == GPUCOL_KIND_INT || gpucol_kind_is_float(payload->kind)) &&
 		(function->width == 2 || function->width == 4 || function->width == 8);
 }
 
-void
+/* May the functions of a probe be beside one another? */
+static bool
+are_elements(const GpucolCpuProbe *probe)
+{
+	for (int k = 0; k < probe->probe->nkeys && probe->probe->nkeys > 1; k++)
+	{
+		const GpucolSetFunction *function = &probe->functions[k];
+
+		if (function->fields || function->subscripts || function->jsonb != 0 || function->sliced)
+			return false;
+	}
+	return true;
+}
+
+bool
 gpucol_cpu_set_read(const GpucolRun *run, GpucolCpuProbe *probe)
 {
-	const GpucolConst *consts = &run->code.consts[probe->probe->set];
-	char	   *to = (char *) &probe->function;
+	for (int k = 0; k < probe->probe->nkeys; k++)
+	{
+		const GpucolConst *consts = &run->code.consts[probe->probe->set + GPUCOL_SET_CONSTS * k];
+		char	   *to = (char *) &probe->functions[k];
 
-	for (size_t at = 0; at < sizeof(GpucolSetFunction); at += 16)
-		memcpy(to + at, &consts[at / 16].v.d,
-			   sizeof(GpucolSetFunction) - at < 16 ? sizeof(GpucolSetFunction) - at : 16);
+		for (size_t at = 0; at < sizeof(GpucolSetFunction); at += 16)
+			memcpy(to + at, &consts[at / 16].v.d,
+				   sizeof(GpucolSetFunction) - at < 16 ? sizeof(GpucolSetFunction) - at : 16);
+	}
+	return are_elements(probe);
 }
 
 void
 gpucol_cpu_set_bounds(const GpucolCpuProbe *probe, int column, GpucolCpuBounds *b)
 {
-	int			width = column == GPUCOL_SET_NUMBER || probe->function.subscripts ? 4 : probe->function.width;
+	int			width = column == GPUCOL_SET_NUMBER || probe->functions[0].subscripts ? 4 :
+		probe->functions[maker_of(column)].width;
 
 	b->nullable = true;
 	b->lo = width == 2 ? INT16_MIN : width == 4 ? INT32_MIN : INT64_MIN;
@@ -75,28 +108,43 @@ loads_numbers(const GpucolRun *run, const GpucolCpuProbe *probe)
 	return false;
 }
 
-GpucolStatus
-gpucol_cpu_set_init(GpucolRun *run, const GpucolCpuProbe *probe, GpucolCpuExpansion *expansion)
+/* Room for the elements that one function makes, behind those of others. */
+static GpucolStatus
+init_items(GpucolRun *run, const GpucolSetFunction *function, GpucolCpuItems **items)
 {
 	size_t		n = GPUCOL_VECTOR_VALUES;
 	GpucolCpuItems *set = gpucol_cpu_alloc0(run, sizeof(GpucolCpuItems));
 
-	expansion->set = set;
+	*items = set;
 	if (set == NULL)
 		return GPUCOL_OUT_OF_MEMORY;
-	set->numbered = probe->function.subscripts || loads_numbers(run, probe);
 	set->values = gpucol_cpu_alloc(run, sizeof(GpucolBytes) * n);
 	set->items = gpucol_cpu_alloc(run, sizeof(GpucolBytes) * n);
 	set->absent = gpucol_cpu_alloc(run, n);
 	set->nulls = gpucol_cpu_alloc(run, n);
 	set->numbers = gpucol_cpu_alloc(run, sizeof(int64_t) * n);
 	set->integers = gpucol_cpu_alloc(run, sizeof(int64_t) * n);
-	if (probe->function.jsonb != 0)
+	if (function->jsonb != 0)
 		set->texts = gpucol_cpu_alloc(run, GPUCOL_JSONB_ROOM * n);
-	if (probe->function.jsonb != 0 && set->texts == NULL)
+	if (function->jsonb != 0 && set->texts == NULL)
 		return GPUCOL_OUT_OF_MEMORY;
 	return set->values == NULL || set->items == NULL || set->absent == NULL || set->nulls == NULL ||
 		set->numbers == NULL || set->integers == NULL ? GPUCOL_OUT_OF_MEMORY : GPUCOL_OK;
+}
+
+GpucolStatus
+gpucol_cpu_set_init(GpucolRun *run, const GpucolCpuProbe *probe, GpucolCpuExpansion *expansion)
+{
+	GpucolCpuItems **items = &expansion->set;
+
+	for (int k = 0; k < probe->probe->nkeys; k++)
+	{
+		if (init_items(run, &probe->functions[k], items) != GPUCOL_OK)
+			return GPUCOL_OUT_OF_MEMORY;
+		items = &(*items)->next;
+	}
+	expansion->set->numbered = probe->functions[0].subscripts || loads_numbers(run, probe);
+	return GPUCOL_OK;
 }
 
 void
@@ -104,16 +152,20 @@ gpucol_cpu_set_free(GpucolRun *run, GpucolCpuExpansion *expansion)
 {
 	GpucolCpuItems *set = expansion->set;
 
-	if (set == NULL)
-		return;
-	gpucol_cpu_free(run, set->values);
-	gpucol_cpu_free(run, set->items);
-	gpucol_cpu_free(run, set->absent);
-	gpucol_cpu_free(run, set->nulls);
-	gpucol_cpu_free(run, set->numbers);
-	gpucol_cpu_free(run, set->integers);
-	gpucol_cpu_free(run, set->texts);
-	gpucol_cpu_free(run, set);
+	while (set != NULL)
+	{
+		GpucolCpuItems *next = set->next;
+
+		gpucol_cpu_free(run, set->values);
+		gpucol_cpu_free(run, set->items);
+		gpucol_cpu_free(run, set->absent);
+		gpucol_cpu_free(run, set->nulls);
+		gpucol_cpu_free(run, set->numbers);
+		gpucol_cpu_free(run, set->integers);
+		gpucol_cpu_free(run, set->texts);
+		gpucol_cpu_free(run, set);
+		set = next;
+	}
 }
 
 /* Of the unpacked elements of a row those of a slice. */
@@ -130,19 +182,23 @@ slice_items(const GpucolSetFunction *function, GpucolBytes *row)
 void
 gpucol_cpu_set_open(GpucolCpuWorker *worker, const GpucolCpuProbe *probe, GpucolCpuItems *set)
 {
-	const GpucolCpuReg *reg = &worker->regs[probe->keys[0]];
-
-	for (uint32_t j = 0; j < worker->nsel; j++)
+	for (int k = 0; set != NULL; k++, set = set->next)
 	{
-		set->absent[j] = GPUCOL_CPU_NULL_AT(reg, j);
-		set->values[j] = set->absent[j] ? (GpucolBytes) {"", 0} : gpucol_cpu_op_string(reg, j);
-		if (reg->items != NULL && probe->function.sliced)
-			slice_items(&probe->function, &set->values[j]);
+		const GpucolCpuReg *reg = &worker->regs[probe->keys[k]];
+		const GpucolSetFunction *function = &probe->functions[k];
+
+		for (uint32_t j = 0; j < worker->nsel; j++)
+		{
+			set->absent[j] = GPUCOL_CPU_NULL_AT(reg, j);
+			set->values[j] = set->absent[j] ? (GpucolBytes) {"", 0} : gpucol_cpu_op_string(reg, j);
+			if (reg->items != NULL && function->sliced)
+				slice_items(function, &set->values[j]);
+		}
+		set->begun = set->lacking = false;
+		set->flat = reg->items;
+		set->flat_nulls = function->subscripts ? NULL : reg->item_nulls;
+		set->done = 0;
 	}
-	set->begun = set->lacking = false;
-	set->flat = reg->items;
-	set->flat_nulls = probe->function.subscripts ? NULL : reg->item_nulls;
-	set->done = 0;
 }
 
 /* Add an element to the batch, or what a row without any is handed on with. */
@@ -169,9 +225,9 @@ static uint32_t
 add_run(GpucolCpuExpansion *expansion, const GpucolCpuProbe *probe, uint32_t n)
 {
 	GpucolCpuItems *set = expansion->set;
-	size_t		width = (size_t) probe->function.width;
+	size_t		width = (size_t) probe->functions[0].width;
 	const char *data = NULL;
-	uint32_t	taken = gpucol_set_run(&probe->function, &set->cursor, GPUCOL_VECTOR_VALUES - n, &data);
+	uint32_t	taken = gpucol_set_run(&probe->functions[0], &set->cursor, GPUCOL_VECTOR_VALUES - n, &data);
 
 	for (uint32_t i = 0; i < taken; i++)
 	{
@@ -267,12 +323,123 @@ list_flat(GpucolCpuExpansion *expansion, const GpucolCpuProbe *probe)
 	return n;
 }
 
+/* Begin with the elements of a row; how many there are. */
+static GpucolStatus
+begin_items(const GpucolSetFunction *function, GpucolCpuItems *set, uint32_t row, uint32_t *nitems)
+{
+	GpucolStatus status;
+
+	*nitems = 0;
+	if (set->absent[row])
+		return GPUCOL_OK;
+	if (set->flat != NULL)
+	{
+		*nitems = (uint32_t) set->values[row].len;
+		return GPUCOL_OK;
+	}
+	status = gpucol_set_begin(function, set->values[row], &set->cursor);
+	if (status == GPUCOL_OK)
+		*nitems = set->cursor.array.nitems;
+	return status;
+}
+
+/* Begin with a row of several arrays: it has as many rows as the longest has elements. */
+static GpucolStatus
+begin_row(GpucolCpuExpansion *expansion, const GpucolCpuProbe *probe)
+{
+	int			k = 0;
+
+	expansion->set->total = expansion->set->done = 0;
+	for (GpucolCpuItems *set = expansion->set; set != NULL; set = set->next)
+	{
+		uint32_t	nitems;
+		GpucolStatus status = begin_items(&probe->functions[k++], set, expansion->row, &nitems);
+
+		if (status != GPUCOL_OK)
+			return status;
+		if (nitems > expansion->set->total)
+			expansion->set->total = nitems;
+	}
+	return GPUCOL_OK;
+}
+
+/* Elements of an array from the one behind `done` for places from n on; NULL behind its last one, and where it is. */
+static void
+take_items(const GpucolSetFunction *function, GpucolCpuItems *set, uint32_t row, uint32_t done, uint32_t n,
+		   uint32_t take)
+{
+	const int64_t *flat = (const int64_t *) set->values[row].data;
+	bool		absent = set->absent[row] != 0;
+
+	for (uint32_t i = 0; i < take; i++)
+	{
+		bool		isnull = true;
+
+		set->items[n + i] = (GpucolBytes) {"", 0};
+		set->integers[n + i] = 0;
+		if (absent)
+			isnull = true;
+		else if (set->flat == NULL)
+			isnull = !gpucol_array_next(&set->cursor.array, function->width, &set->cursor.place,
+										&set->items[n + i], &isnull) || isnull;
+		else if (done + i < set->values[row].len)
+		{
+			set->integers[n + i] = flat[done + i];
+			isnull = set->flat_nulls != NULL && set->flat_nulls[flat - set->flat + done + i] != 0;
+		}
+		set->nulls[n + i] = isnull;
+	}
+}
+
+/* List the elements of several arrays beside one another. */
+static GpucolStatus
+list_several(GpucolCpuExpansion *expansion, const GpucolCpuProbe *probe, uint32_t *listed)
+{
+	GpucolCpuItems *first = expansion->set;
+	uint32_t	n = 0;
+
+	while (expansion->row < expansion->nrows && n < GPUCOL_VECTOR_VALUES)
+	{
+		GpucolStatus status = first->begun ? GPUCOL_OK : begin_row(expansion, probe);
+		uint32_t	most = GPUCOL_VECTOR_VALUES - n;
+		uint32_t	take;
+		bool		empty;
+		int			k = 0;
+
+		if (status != GPUCOL_OK)
+			return status;
+		first->begun = true;
+		empty = first->total == 0 && pads(probe);
+		take = empty ? 1 : first->total - first->done;
+		take = take < most ? take : most;
+		for (GpucolCpuItems *set = first; set != NULL; set = set->next)
+			take_items(&probe->functions[k++], set, expansion->row, first->done, n, take);
+		for (uint32_t i = 0; i < take; i++)
+		{
+			expansion->at[n + i] = (uint16_t) expansion->row;
+			first->numbers[n + i] = empty ? 0 : first->done + (int64_t) i + 1;
+		}
+		n += take;
+		first->done += take;
+		if (first->done < first->total)
+			break;
+		expansion->row++;
+		first->begun = false;
+	}
+	for (GpucolCpuItems *set = first; set != NULL; set = set->next)
+		set->no_null = false;
+	*listed = n;
+	return GPUCOL_OK;
+}
+
 GpucolStatus
 gpucol_cpu_set_list(GpucolCpuExpansion *expansion, const GpucolCpuProbe *probe, uint32_t *listed)
 {
 	GpucolCpuItems *set = expansion->set;
 	uint32_t	n = 0;
 
+	if (set->next != NULL)
+		return list_several(expansion, probe, listed);
 	if (set->flat != NULL)
 	{
 		*listed = list_flat(expansion, probe);
@@ -287,18 +454,18 @@ gpucol_cpu_set_list(GpucolCpuExpansion *expansion, const GpucolCpuProbe *probe, 
 		if (!set->begun)
 		{
 			GpucolStatus status = absent ? GPUCOL_OK :
-				gpucol_set_begin(&probe->function, set->values[expansion->row], &set->cursor);
+				gpucol_set_begin(&probe->functions[0], set->values[expansion->row], &set->cursor);
 
 			if (status != GPUCOL_OK)
 				return status;
 			set->begun = true;
 			set->number = 0;
-			set->before = absent ? 0 : gpucol_set_before(&probe->function, &set->cursor);
+			set->before = absent ? 0 : gpucol_set_before(&probe->functions[0], &set->cursor);
 		}
 		if (!absent)
 			n = add_run(expansion, probe, n);
 		while (!absent && n < GPUCOL_VECTOR_VALUES &&
-			   gpucol_set_next(&probe->function, &set->cursor, text_room(set, n), &item, &isnull))
+			   gpucol_set_next(&probe->functions[0], &set->cursor, text_room(set, n), &item, &isnull))
 			add_item(expansion, n++, item, isnull);
 		if (n == GPUCOL_VECTOR_VALUES)
 			break;
@@ -318,7 +485,7 @@ bool
 gpucol_cpu_set_writes(const GpucolRun *run)
 {
 	for (int p = 0; p < run->join.nprobes; p++)
-		if (run->join.probes[p].is_set && run->join.probes[p].function.jsonb != 0)
+		if (run->join.probes[p].is_set && run->join.probes[p].functions[0].jsonb != 0)
 			return true;
 	return false;
 }
@@ -344,13 +511,14 @@ gpucol_cpu_set_copy(const GpucolCpuWorker *worker, GpucolBytes *values, uint32_t
 void
 gpucol_cpu_set_keep(GpucolCpuItems *set, const uint16_t *at, uint32_t n)
 {
-	for (uint32_t j = 0; j < n; j++)
-	{
-		set->items[j] = set->items[at[j]];
-		set->nulls[j] = set->nulls[at[j]];
-		set->numbers[j] = set->numbers[at[j]];
-		set->integers[j] = set->integers[at[j]];
-	}
+	for (; set != NULL; set = set->next)
+		for (uint32_t j = 0; j < n; j++)
+		{
+			set->items[j] = set->items[at[j]];
+			set->nulls[j] = set->nulls[at[j]];
+			set->numbers[j] = set->numbers[at[j]];
+			set->integers[j] = set->integers[at[j]];
+		}
 }
 
 /* Nothing, for rows of which no element has passed. */
@@ -403,6 +571,7 @@ void
 gpucol_cpu_set_load(GpucolCpuWorker *worker, const GpucolCpuProbe *probe, int column, GpucolCpuReg *reg)
 {
 	const GpucolCpuItems *set = worker->trail->expansions[probe->number].set;
+	const GpucolSetFunction *function = &probe->functions[maker_of(column)];
 	uint32_t	n = worker->nsel;
 
 	reg->nulls = reg->null_space;
@@ -418,8 +587,10 @@ gpucol_cpu_set_load(GpucolCpuWorker *worker, const GpucolCpuProbe *probe, int co
 			reg->null_space[j] = set->numbers[j] == 0;
 		return;
 	}
+	for (int k = maker_of(column); k > 0; k--)
+		set = set->next;
 	memcpy(reg->null_space, set->nulls, n);
-	if (probe->function.subscripts)
+	if (function->subscripts)
 	{
 		memcpy(reg->v.i, set->numbers, sizeof(int64_t) * n);
 		if (set->flat != NULL && set->no_null)
@@ -430,13 +601,13 @@ gpucol_cpu_set_load(GpucolCpuWorker *worker, const GpucolCpuProbe *probe, int co
 	{
 		if (set->no_null)
 			reg->nulls = NULL;
-		load_flat(set, probe->function.width, n, reg);
+		load_flat(set, function->width, n, reg);
 		return;
 	}
 	switch (reg->cls)
 	{
 		case GPUCOL_CLASS_I:
-			load_integers(set, probe->function.width, n, reg->v.i);
+			load_integers(set, function->width, n, reg->v.i);
 			break;
 		case GPUCOL_CLASS_F:
 			for (uint32_t j = 0; j < n; j++)
