@@ -19,6 +19,7 @@
 #include "nodes/nodeFuncs.h"
 #include "utils/memutils.h"
 
+#include "recursion/exec/formula.h"
 #include "recursion/exec/state.h"
 
 /* Results that take more are not kept beside one another. */
@@ -31,6 +32,7 @@ struct GpucolRecursiveHost
 	GpucolRecColumn *operands;
 	GpucolRecColumn result;
 	ExprState  *expr;
+	GpucolRecursiveFormula *formula;	/* what is computed sooner, or NULL */
 	ExprContext *econtext;
 	TupleTableSlot *slot;		/* the operands */
 	GpucolRecursiveMatch *match;	/* or NULL */
@@ -100,6 +102,8 @@ gpucol_recursive_host_create(Expr *expr, List *operands, List *match,
 	{
 		if (match != NIL)
 			host->match = gpucol_recursive_match_create(match, operands, desc);
+		else
+			host->formula = gpucol_recursive_formula_create(expr, host->positions, host->noperands);
 		host->expr = ExecInitExpr(expr, inputs);
 	}
 	host->subplans = list_copy_tail(inputs->subPlan, known);
@@ -206,10 +210,14 @@ compute_piece(GpucolRecursiveHost *host, GpucolSymbols *symbols, uint32 first, u
 
 	while (got < most && first + got < n && size < PIECE_BYTES)
 	{
-		bool		isnull;
+		bool		isnull = false;
 
-		store_operands(host, symbols, first + got, values, nulls);
-		datums[got] = ExecEvalExpr(host->expr, host->econtext, &isnull);
+		if (host->formula == NULL ||
+			!gpucol_recursive_formula_compute(host->formula, symbols, first + got, values, nulls, &datums[got]))
+		{
+			store_operands(host, symbols, first + got, values, nulls);
+			datums[got] = ExecEvalExpr(host->expr, host->econtext, &isnull);
+		}
 		result_nulls[first + got] = isnull;
 		if (!isnull && host->result.typlen == -1)
 			size += toast_raw_datum_size(datums[got]);
