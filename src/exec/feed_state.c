@@ -17,11 +17,18 @@
 #include "exec/feeder.h"
 #include "kernel/agg_state.h"
 
+/* Is it a sum of numerics that display different numbers of digits? */
+static bool
+has_scales(const GpucolFed *fed)
+{
+	return fed->nargs == 1 && fed->args[0].scales > 0;
+}
+
 /* States of a group. */
 static int
 states_of(const GpucolFed *fed)
 {
-	return fed->state.op == GPUCOL_AGG_PRODUCTS || fed->spans ? 3 : 1;
+	return fed->state.op == GPUCOL_AGG_PRODUCTS || fed->spans ? 3 : has_scales(fed) ? 2 : 1;
 }
 
 /* A value of the engine's column, as in a state of one row. */
@@ -95,6 +102,8 @@ advance(GpucolFeeder *f, GpucolAggState *state, const GpucolResultColumn *const 
 	}
 	if (f->fed->spans)
 		return add_span(state, columns[0]->i[row]);
+	if (f->scales != NULL)
+		state[1].v.value = Max(state[1].v.value, f->scales->i[row]);
 	if (agg->op == GPUCOL_AGG_SUM && agg->cls != GPUCOL_CLASS_F)
 		return add_integer(state, agg->cls == GPUCOL_CLASS_D ? columns[0]->d[row] : columns[0]->i[row]);
 	if (agg->op == GPUCOL_AGG_PRODUCTS)
@@ -199,6 +208,7 @@ gpucol_feed_states_rows(GpucolFeed *feed, GpucolFeeder *f, const GpucolFeedRows 
 
 	for (int i = 0; i < f->fed->nargs; i++)
 		columns[i] = f->fed->args[i].output < 0 ? NULL : &rows->result->columns[f->fed->args[i].output];
+	f->scales = has_scales(f->fed) ? &rows->result->columns[f->fed->args[0].scales - 1] : NULL;
 	gpucol_feed_states_reserve(feed, f, rows->ngroups);
 	MemoryContextSwitchTo(old);
 	if (f->fed->distinct)

@@ -71,7 +71,8 @@ typedef struct GpucolFeeder
 	bool		seeking;		/* repeated rows, as they come */
 
 	GpucolFeedState *states;			/* by group, unless it keeps */
-	GpucolAggState *numbers;	/* instead, where fed->counts: one or three each */
+	GpucolAggState *numbers;	/* instead, where fed->counts: one to three each */
+	const GpucolResultColumn *scales;	/* how many digits the rows at hand display, or NULL */
 	GpucolSeen *seen;			/* where fed->distinct, or rows are kept and `apart`: what groups have had */
 	GpucolFirsts *firsts;		/* instead, where fed->most: of the first rows of groups */
 	uint32		nstates;

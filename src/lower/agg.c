@@ -537,7 +537,8 @@ gpucol_lower_fed_state(GpucolFed *fed, GpucolFinal *final)
 	final->root = f->root;
 	final->cls = fed->state.cls;
 	final->scale = fed->nargs == 0 ? 0 : fed->args[0].value.scale;
-	final->scale_state = final->low_state = -1;
+	final->scale_state = fed->nargs == 1 && fed->args[0].scales > 0 ? 1 : -1;
+	final->low_state = -1;
 	return true;
 }
 

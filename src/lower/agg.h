@@ -78,6 +78,7 @@ typedef struct GpucolFedArg
 	GpucolValue value;
 	bool		span;			/* an interval, the difference of two timestamps in microseconds */
 	bool		counted;		/* the output tells its values apart, and is not what is displayed */
+	int			scales;			/* 1 + the output of how many digits each row displays; 0: there is none */
 } GpucolFedArg;
 
 /*

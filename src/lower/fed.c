@@ -95,16 +95,50 @@ lower_counted(GpucolLower *l, GpucolFedArg *arg)
 	return true;
 }
 
+/* Have a numeric that is summed delivered as a mantissa, beside how many digits it displays. */
+static bool
+lower_summed(GpucolLower *l, GpucolFedArg *arg)
+{
+	GpucolLower mark = *l;
+	GpucolValue *value = &arg->value;
+
+	if (exprType((Node *) arg->expr) != NUMERICOID || !gpucol_lower_number(l, arg->expr, value) ||
+		value->cls != GPUCOL_CLASS_D || value->packed || value->scale_reg == GPUCOL_NO_REG ||
+		value->digits > GPUCOL_INT64_DIGITS)
+	{
+		gpucol_lower_restore(l, &mark);
+		return false;
+	}
+	gpucol_lower_add_output(l, value->reg);
+	gpucol_lower_add_output(l, value->scale_reg);
+	arg->scales = l->nkeys;
+	value->scale_reg = GPUCOL_NO_REG;
+	arg->counted = true;
+	return true;
+}
+
+/* Is it a sum or an average of numerics, which their order does not matter to? */
+static bool
+is_sum(const Aggref *agg)
+{
+	return (agg->aggfnoid == F_SUM_NUMERIC || agg->aggfnoid == F_AVG_NUMERIC) &&
+		(agg->aggorder == NIL || agg->aggdistinct != NIL);
+}
+
 /* Have an expression delivered, or the columns that it is evaluated on. */
 static bool
-lower_arg(GpucolLower *l, GpucolGroupPlan *plan, GpucolFedArg *arg, bool counted)
+lower_arg(GpucolLower *l, GpucolGroupPlan *plan, const Aggref *agg, GpucolFedArg *arg)
 {
+	bool		counted = agg->aggfnoid == F_COUNT_ANY && agg->aggdistinct != NIL;
+
 	if (l->conditional == 0 && find_output(plan, arg))
 		return true;
 	arg->output = l->nkeys;
 	if (plan->tests == NIL && lower_span(l, arg))
 		return true;
 	if (counted && lower_counted(l, arg))
+		return true;
+	if (is_sum(agg) && (plan->tests == NIL || IsA(arg->expr, Var)) && lower_summed(l, arg))
 		return true;
 	if ((plan->tests == NIL || IsA(arg->expr, Var)) && gpucol_lower_number_output(l, arg->expr, &arg->value))
 		return true;
@@ -116,7 +150,6 @@ lower_arg(GpucolLower *l, GpucolGroupPlan *plan, GpucolFedArg *arg, bool counted
 static bool
 lower_args(GpucolLower *l, GpucolGroupPlan *plan, GpucolFed *fed, bool host)
 {
-	bool		counted = fed->agg->aggfnoid == F_COUNT_ANY && fed->agg->aggdistinct != NIL;
 	ListCell   *lc;
 
 	fed->nargs = list_length(fed->agg->args);
@@ -127,7 +160,7 @@ lower_args(GpucolLower *l, GpucolGroupPlan *plan, GpucolFed *fed, bool host)
 
 		arg->expr = lfirst_node(TargetEntry, lc)->expr;
 		arg->output = -1;
-		if (host ? !gpucol_lower_bases(l, plan, arg->expr) : !lower_arg(l, plan, arg, counted))
+		if (host ? !gpucol_lower_bases(l, plan, arg->expr) : !lower_arg(l, plan, fed->agg, arg))
 			return false;
 	}
 	return true;
@@ -414,6 +447,6 @@ gpucol_lower_fed(GpucolLower *l, Aggref *agg, GpucolGroupPlan *plan, GpucolFinal
 	fed->agg = agg;
 	if (!lower_filtered(l, plan, fed))
 		return false;
-	gpucol_lower_fed_state(fed, final);
-	return true;
+	return gpucol_lower_fed_state(fed, final) || fed->nargs != 1 || fed->args[0].scales == 0 ||
+		gpucol_lower_decline(l, "its numeric values have different numbers of fractional digits");
 }

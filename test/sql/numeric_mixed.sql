@@ -31,6 +31,12 @@ INSERT INTO query (q) VALUES ('SELECT sum({}), avg({}), count({}) FROM T'), ('SE
 	('SELECT k, sum({}) * 2, avg({}) - min({}), sum({}) / nullif(count({}), 0) FROM T GROUP BY 1'), ('SELECT {} > 1, sum(x) FROM T GROUP BY 1'), ('SELECT k, round(avg({}), 2), sum({})::float8 FROM T GROUP BY ROLLUP (1)'),
 	('SELECT a.k, sum(a.A_ * b.x), avg(b.B_), max(a.A_ + b.B_) FROM (SELECT *, {} A_ FROM T) a JOIN (SELECT *, {} B_ FROM T) b ON a.id = b.id + 1 GROUP BY 1'), ('SELECT sum(s) FROM (SELECT id % 100 g, sum({}) s FROM T GROUP BY 1) q');
 
+-- sums of different values, and beside aggregates that are fed rows
+INSERT INTO query (q) VALUES ('SELECT k, trim_scale(sum(DISTINCT {})), trim_scale(round(avg(DISTINCT {}), 9)), count(DISTINCT {}) FROM T GROUP BY 1'), ('SELECT trim_scale(sum(DISTINCT {})), trim_scale(sum(DISTINCT {}) FILTER (WHERE id % 3 = 0)), trim_scale(sum(DISTINCT {} + x)), max(k) FROM T'),
+	('SELECT k, sum({}), avg({}), sum({}) FILTER (WHERE id % 4 > 0), string_agg(id::text, '','' ORDER BY id DESC) FROM T WHERE id < 500 GROUP BY 1'), ('SELECT k, id % 2, sum({}), trim_scale(sum(DISTINCT {})), array_agg(id ORDER BY id) FROM T WHERE id < 300 GROUP BY ROLLUP (1, 2)'),
+	('SELECT k, sum({} * 2), sum({} + x), array_agg(x ORDER BY id) FROM T WHERE id < 300 GROUP BY 1 HAVING sum({}) > 0'), ('SELECT sum({}), trim_scale(sum(DISTINCT {})), string_agg(k::text, '''') FROM T WHERE id < 0'), ('SELECT k, sum({} ORDER BY id), trim_scale(sum(DISTINCT {} ORDER BY {})), sum(DISTINCT p) FROM T GROUP BY 1'),
+	('SELECT k, sum({}), percentile_disc(0.5) WITHIN GROUP (ORDER BY id), sum(coalesce({}, 0.5)), sum(CASE WHEN id > 100 THEN {} END) FROM T GROUP BY 1');
+
 -- differs(columns): queries over these that give something else, or are not pushed down
 CREATE FUNCTION differs(columns text[]) RETURNS SETOF text LANGUAGE sql AS $$
 	SELECT d FROM query, unnest(columns) c, LATERAL twin(replace(q, '{}', c)) d WHERE d !~ '^Gpucol\w+$' ORDER BY d COLLATE "C";
@@ -50,6 +56,7 @@ END $$;
 
 SELECT c, way(format('SELECT sum(%s) FROM packed', c)) AS sum, way(format('SELECT k, stddev(%s + z) FROM packed GROUP BY 1', c)) AS deviation FROM unnest('{z,v,s,f,t,x,o,l,e}'::text[]) c;
 SELECT differs('{z,v,s}');
+SELECT c, way(format('SELECT sum(DISTINCT %s) FROM packed', c)) FROM unnest('{z,v,s,x,o}'::text[]) c;
 SELECT differs('{f,t,e}');
 SELECT differs('{x,p}');
 SELECT differs('{o,l}');
