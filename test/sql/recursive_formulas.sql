@@ -1,4 +1,4 @@
--- Numbers and texts that a recursive term computes row by row: results, digits, NULLs and errors are PostgreSQL's.
+-- Numbers, texts and arrays that a recursive term computes row by row: results, digits, NULLs and errors are PostgreSQL's.
 SET client_min_messages = warning;
 CREATE SCHEMA recursive_formulas;
 SET search_path = recursive_formulas, public;
@@ -42,6 +42,14 @@ SELECT differs('bigint', '1', '{x + b,x + i,x * b,x * i % 1000003,x - s,b / (i -
 SELECT differs('smallint', '1', '{"(x + s)::smallint","(x * 50)::smallint","s"}');
 SELECT differs('text', '''''', '{"x || ''/'' || t","x || t","t || x","x || ''/'' || i","i || '','' || x","x || b || s","x || n","x || v","v || ''-'' || v","concat(x, ''/'', t, i)","concat_ws('' > '', x, t)","concat_ws(t, x, ''a'')","concat_ws('','', x)","concat(x)","x || c","x || ''''","x || f","left(x || t, 5)","x || NULL","x || upper(t)","x || ''''::text || ''''","t","v","''k''","x || true","concat_ws('','', x, i, b, s, v)","concat(VARIADIC ARRAY[x, t])"}');
 SELECT differs('varchar(30)', '''''', '{"x || ''/'' || v","v"}');
+
+SELECT differs('int[]', 'ARRAY[7]', '{"x || i","x || T.id","x || NULL","x || i || s::int","array_append(x, i)","i || x","x || ARRAY[i, s]","x","x || CASE WHEN i % 9 > 0 THEN i END","x || (i + 1) || i % 3"}');
+SELECT differs('int[]', '''{}''', '{"x || i"}'), differs('int[]', '''[0:1]={5,6}''', '{"x || i"}'), differs('int[]', '''{{1,2},{3,4}}''', '{"x || i"}'), differs('int[]', '''{1,NULL}''', '{"x || i"}');
+SELECT differs('bigint[]', 'ARRAY[7]', '{"x || b","x || i::bigint","x || b || b"}');
+-- which elements a path has, in conditions
+SELECT twin(format('WITH RECURSIVE r(id, x, d) AS (SELECT id, %s, 0 FROM T WHERE id < 4 UNION ALL SELECT T.id, x || %s, d + 1 FROM T JOIN r ON T.parent = r.id WHERE %s AND d < 6) SELECT id, x, d FROM r', start, added, test))
+	FROM (VALUES ('ARRAY[id]', 'T.i')) a(start, added), unnest('{"NOT T.i = ANY (x)","T.i <> ALL (x)","T.i = ANY (x || T.i)","NOT (T.b / 1000) = ANY (x)","T.s <> ALL (x)","NOT (NOT T.id = ANY (x))","T.i <> ANY (x)","T.i = ALL (x)","T.i > ALL (x)","(T.i + 1) % 7 <> ALL (x)","T.i <> ALL (x || NULL)"}'::text[]) test;
+SELECT twin(format('WITH RECURSIVE r(id, x, d) AS (SELECT id, %s, 0 FROM T WHERE id < 4 UNION ALL SELECT T.id, x, d + 1 FROM T JOIN r ON T.parent = r.id WHERE NOT T.i = ANY (x) AND d < 6) SELECT id, x, d FROM r', start)) FROM unnest('{"''{}''::int[]","ARRAY[NULL, 5]","NULL::int[]","ARRAY[3, 9, 5]::bigint[]","ARRAY[[1, 2], [3, 4]]"}'::text[]) start;
 
 -- PostgreSQL's plan is not tried first
 SELECT way(down('numeric', '1.50', 'x + n'));

@@ -6,7 +6,8 @@
  * Sums downward, products along a path, paths as texts: what a recursive term computes is mostly a few operations.
  * They become steps on a stack.  Numerics are packed decimals (kernel/packed_decimal.h), which are written as
  * PostgreSQL stores them; integers and floats are those of kernel/scalar.h; of texts there is concatenation.
- * Where a step does not give PostgreSQL's result, the row is the executor's, with its error.
+ * Arrays of integers, by which a path knows where it has been, are appended to, and searched.  Where a step does
+ * not give PostgreSQL's result, the row is the executor's, with its error.
  *
  *-------------------------------------------------------------------------
  */
@@ -15,17 +16,22 @@
 #include "catalog/pg_type.h"
 #include "miscadmin.h"
 #include "nodes/nodeFuncs.h"
+#include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/fmgroids.h"
 #include "utils/memutils.h"
 #include "utils/numeric.h"
 
+#include "kernel/array_value.h"
 #include "kernel/numeric_code.h"
 #include "kernel/scalar.h"
 #include "lower/lower.h"
 #include "recursion/exec/formula.h"
 
 #define MOST_STEPS	48
+
+/* Elements of an array that is appended to */
+#define MOST_ELEMENTS	100000
 
 /* What a value is. */
 typedef enum Kind
@@ -34,7 +40,10 @@ typedef enum Kind
 	KIND_INT,
 	KIND_FLOAT,
 	KIND_NUMERIC,
-	KIND_TEXT
+	KIND_TEXT,
+	KIND_BOOL,
+	KIND_INTS4,					/* arrays of integers of so many bytes */
+	KIND_INTS8
 } Kind;
 
 typedef union Value
@@ -42,7 +51,7 @@ typedef union Value
 	int64		i;
 	double		f;
 	int128		d;				/* packed; aligned as allocations are */
-	GpucolBytes s;
+	GpucolBytes s;				/* TEXT, and arrays */
 } Value;
 
 typedef enum StepKind
@@ -53,7 +62,10 @@ typedef enum StepKind
 	STEP_NUMBER,				/* an integer as a packed decimal */
 	STEP_ROUND,					/* aux: GPUCOL_PACKED_ROUND */
 	STEP_WRITE,					/* an integer as text */
-	STEP_CONCAT					/* the last aux values as one */
+	STEP_CONCAT,				/* the last aux values as one */
+	STEP_APPEND,				/* an integer to an array, of elements of aux bytes */
+	STEP_FIND,					/* is an integer an element of such an array? */
+	STEP_NOT
 } StepKind;
 
 typedef struct Step
@@ -106,9 +118,22 @@ kind_of(Oid type)
 		case TEXTOID:
 		case VARCHAROID:
 			return KIND_TEXT;
+		case BOOLOID:
+			return KIND_BOOL;
+		case INT4ARRAYOID:
+			return KIND_INTS4;
+		case INT8ARRAYOID:
+			return KIND_INTS8;
 		default:
 			return KIND_NONE;
 	}
+}
+
+/* Bytes of the elements of an array; 0: it is none. */
+static int
+width_of(Kind kind)
+{
+	return kind == KIND_INTS4 ? 4 : kind == KIND_INTS8 ? 8 : 0;
 }
 
 static Kind
@@ -149,7 +174,7 @@ compile_constant(GpucolRecursiveFormula *formula, const Const *value)
 	Step	   *step;
 	struct varlena *bytes;
 
-	if (kind == KIND_NONE)
+	if (kind == KIND_NONE || kind == KIND_BOOL || width_of(kind) != 0)
 		return KIND_NONE;
 	step = add_step(formula, STEP_CONSTANT);
 	switch (kind)
@@ -253,6 +278,65 @@ compile_concat(GpucolRecursiveFormula *formula, List *args, Node *separator)
 	return KIND_TEXT;
 }
 
+/* array || element */
+static Kind
+compile_append(GpucolRecursiveFormula *formula, List *args)
+{
+	Kind		array = compile(formula, linitial(args));
+	Oid			element = exprType(lsecond(args));
+
+	if (width_of(array) == 0 || element != (array == KIND_INTS4 ? INT4OID : INT8OID) ||
+		compile(formula, lsecond(args)) != KIND_INT)
+		return KIND_NONE;
+	add_step(formula, STEP_APPEND)->aux = width_of(array);
+	return array;
+}
+
+/* x = ANY (array), x <> ALL (array) */
+static Kind
+compile_find(GpucolRecursiveFormula *formula, const ScalarArrayOpExpr *expr)
+{
+	Kind		array;
+
+	switch (expr->opfuncid)
+	{
+		case F_INT4EQ:
+		case F_INT8EQ:
+		case F_INT48EQ:
+		case F_INT84EQ:
+			if (!expr->useOr)
+				return KIND_NONE;
+			break;
+		case F_INT4NE:
+		case F_INT8NE:
+		case F_INT48NE:
+		case F_INT84NE:
+			if (expr->useOr)
+				return KIND_NONE;
+			break;
+		default:
+			return KIND_NONE;
+	}
+	if (compile(formula, linitial(expr->args)) != KIND_INT)
+		return KIND_NONE;
+	array = compile(formula, lsecond(expr->args));
+	if (width_of(array) == 0)
+		return KIND_NONE;
+	add_step(formula, STEP_FIND)->aux = width_of(array);
+	if (!expr->useOr)
+		add_step(formula, STEP_NOT);
+	return KIND_BOOL;
+}
+
+static Kind
+compile_not(GpucolRecursiveFormula *formula, const BoolExpr *expr)
+{
+	if (expr->boolop != NOT_EXPR || compile(formula, linitial(expr->args)) != KIND_BOOL)
+		return KIND_NONE;
+	add_step(formula, STEP_NOT);
+	return KIND_BOOL;
+}
+
 /* The step of a function that engines know, of operands of a kind; what it gives. */
 static Kind
 add_function(GpucolRecursiveFormula *formula, const GpucolFunction *function, Kind kind, int nargs)
@@ -323,6 +407,8 @@ compile_function(GpucolRecursiveFormula *formula, Oid funcid, List *args)
 		case F_TEXTCAT:
 		case F_CONCAT:
 			return compile_concat(formula, args, NULL);
+		case F_ARRAY_APPEND:
+			return compile_append(formula, args);
 		case F_CONCAT_WS:
 			return compile_concat(formula, list_copy_tail(args, 1), linitial(args));
 		default:
@@ -367,6 +453,10 @@ compile(GpucolRecursiveFormula *formula, Node *node)
 		case T_FuncExpr:
 			return ((FuncExpr *) node)->funcvariadic ? KIND_NONE :
 				compile_function(formula, ((FuncExpr *) node)->funcid, ((FuncExpr *) node)->args);
+		case T_ScalarArrayOpExpr:
+			return compile_find(formula, (ScalarArrayOpExpr *) node);
+		case T_BoolExpr:
+			return compile_not(formula, (BoolExpr *) node);
 		case T_RelabelType:
 			return compile_relabel(formula, (RelabelType *) node);
 		case T_CoerceViaIO:
@@ -375,6 +465,16 @@ compile(GpucolRecursiveFormula *formula, Node *node)
 		default:
 			return KIND_NONE;
 	}
+}
+
+/* Is a result that is not passed by value made by the last step, so that there is room before it? */
+static bool
+is_made(const GpucolRecursiveFormula *formula)
+{
+	StepKind	last = formula->steps[formula->nsteps - 1].kind;
+
+	return (formula->result != KIND_TEXT || last == STEP_CONCAT) &&
+		(width_of(formula->result) == 0 || last == STEP_APPEND);
 }
 
 GpucolRecursiveFormula *
@@ -387,7 +487,7 @@ gpucol_recursive_formula_create(Expr *expr, const int *positions, int noperands)
 	formula->type = exprType((Node *) expr);
 	formula->result = compile(formula, (Node *) expr);
 	if (formula->result == KIND_NONE || formula->nsteps > MOST_STEPS || kind_of(formula->type) != formula->result ||
-		(formula->result == KIND_TEXT && formula->steps[formula->nsteps - 1].kind != STEP_CONCAT))
+		!is_made(formula))
 	{
 		pfree(formula);
 		return NULL;
@@ -404,6 +504,7 @@ read_operand(const Step *step, const GpucolSymbols *symbols, int64 value, Value 
 	switch (step->of)
 	{
 		case KIND_INT:
+		case KIND_BOOL:
 			out->i = value;
 			return true;
 		case KIND_FLOAT:
@@ -412,7 +513,7 @@ read_operand(const Step *step, const GpucolSymbols *symbols, int64 value, Value 
 		default:
 			out->s.data = gpucol_symbols_get(symbols, value, &len);
 			out->s.len = len;
-			return step->of == KIND_TEXT || read_number(out->s, out);
+			return step->of != KIND_NUMERIC || read_number(out->s, out);
 	}
 }
 
@@ -513,6 +614,49 @@ concat(Value *parts, int n)
 	return true;
 }
 
+/* An array with one more element, behind room for the head of a varlena; of what is not plain it is PostgreSQL's. */
+static bool
+append(Value *array, int64 x, int width)
+{
+	GpucolArrayValue old;
+	ArrayType  *made;
+	Size		size;
+	int32		narrow = (int32) x;
+
+	if (!gpucol_array_open(array->s, &old) || old.ndim > 1 || old.present != NULL || old.nitems >= MOST_ELEMENTS ||
+		(old.ndim == 1 && gpucol_array_lower(&old, 0) > PG_INT32_MAX - 2 * MOST_ELEMENTS))
+		return false;
+	size = ARR_OVERHEAD_NONULLS(1) + (Size) (old.nitems + 1) * width;
+	made = palloc(size);
+	made->ndim = 1;
+	made->dataoffset = 0;
+	made->elemtype = width == 4 ? INT4OID : INT8OID;
+	ARR_DIMS(made)[0] = (int) old.nitems + 1;
+	ARR_LBOUND(made)[0] = old.ndim == 1 ? gpucol_array_lower(&old, 0) : 1;
+	if (old.nitems > 0)
+		memcpy(ARR_DATA_PTR(made), old.base + old.first, (Size) old.nitems * width);
+	memcpy(ARR_DATA_PTR(made) + (Size) old.nitems * width, width == 4 ? (void *) &narrow : (void *) &x, width);
+	array->s = (GpucolBytes) {(char *) made + VARHDRSZ, size - VARHDRSZ};
+	return true;
+}
+
+/* Is an integer an element of an array?  With NULLs among these it is PostgreSQL's to say. */
+static bool
+find(Value *x, GpucolBytes bytes, int width)
+{
+	GpucolArrayValue array;
+	const char *data;
+	bool		found = false;
+
+	if (!gpucol_array_open(bytes, &array) || array.present != NULL)
+		return false;
+	data = array.nitems > 0 ? array.base + array.first : NULL;
+	for (uint32 i = 0; i < array.nitems && !found; i++)
+		found = gpucol_array_integer((GpucolBytes) {data + (Size) i * width, width}) == x->i;
+	x->i = found;
+	return true;
+}
+
 /* An integer as text. */
 static void
 write_integer(Value *x)
@@ -539,6 +683,9 @@ make_datum(const GpucolRecursiveFormula *formula, const Value *value, Datum *res
 			return true;
 		case KIND_FLOAT:
 			*result = Float8GetDatum(value->f);
+			return true;
+		case KIND_BOOL:
+			*result = BoolGetDatum(value->i != 0);
 			return true;
 		case KIND_NUMERIC:
 			mantissa = gpucol_packed_mantissa(value->d);
@@ -597,6 +744,17 @@ gpucol_recursive_formula_compute(const GpucolRecursiveFormula *formula, const Gp
 			case STEP_CONCAT:
 				n -= step->aux - 1;
 				good = concat(&stack[n - 1], step->aux);
+				break;
+			case STEP_APPEND:
+				n--;
+				good = append(&stack[n - 1], stack[n].i, step->aux);
+				break;
+			case STEP_FIND:
+				n--;
+				good = find(&stack[n - 1], stack[n].s, step->aux);
+				break;
+			case STEP_NOT:
+				stack[n - 1].i = stack[n - 1].i == 0;
 				break;
 		}
 		if (!good)
