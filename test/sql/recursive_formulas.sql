@@ -51,6 +51,11 @@ SELECT twin(format('WITH RECURSIVE r(id, x, d) AS (SELECT id, %s, 0 FROM T WHERE
 	FROM (VALUES ('ARRAY[id]', 'T.i')) a(start, added), unnest('{"NOT T.i = ANY (x)","T.i <> ALL (x)","T.i = ANY (x || T.i)","NOT (T.b / 1000) = ANY (x)","T.s <> ALL (x)","NOT (NOT T.id = ANY (x))","T.i <> ANY (x)","T.i = ALL (x)","T.i > ALL (x)","(T.i + 1) % 7 <> ALL (x)","T.i <> ALL (x || NULL)"}'::text[]) test;
 SELECT twin(format('WITH RECURSIVE r(id, x, d) AS (SELECT id, %s, 0 FROM T WHERE id < 4 UNION ALL SELECT T.id, x, d + 1 FROM T JOIN r ON T.parent = r.id WHERE NOT T.i = ANY (x) AND d < 6) SELECT id, x, d FROM r', start)) FROM unnest('{"''{}''::int[]","ARRAY[NULL, 5]","NULL::int[]","ARRAY[3, 9, 5]::bigint[]","ARRAY[[1, 2], [3, 4]]"}'::text[]) start;
 
+-- conditions, branches, quotients of many digits
+SELECT differs('numeric', '1.50', '{CASE WHEN n > m THEN x + n ELSE x END,CASE WHEN i > 50 THEN x + n WHEN i < 20 THEN x - m ELSE m END,CASE WHEN n > 1 THEN x END,CASE WHEN NOT n = m THEN x * 2 ELSE x / 3 END,CASE WHEN x >= n THEN n ELSE x END,CASE WHEN i % 3 = 0 THEN 1.5 ELSE x END,CASE i WHEN 5 THEN x ELSE n END,"CASE WHEN i > 3 THEN x / (i - 31) ELSE x END",x + x * 0.05 / 12,n / m + x,"CASE WHEN n IS NULL THEN x ELSE n END",CASE WHEN n > 1 AND m > 1 THEN x ELSE n END,x / 7 * 1.00000000000000000001,CASE WHEN f > 1 THEN x ELSE n END}');
+SELECT differs('int', '1', '{CASE WHEN i > x THEN i ELSE x + 1 END,CASE WHEN b <= i THEN 1 ELSE 2 END,CASE WHEN n < m THEN x ELSE i END,CASE WHEN i <> 31 THEN x / (i - 31) ELSE x END}'), differs('text', '''a''', '{"CASE WHEN i > 5 THEN x || i ELSE x END","x || CASE WHEN i > 5 THEN t ELSE x END","x || CASE WHEN i > 5 THEN i ELSE s END"}'), differs('bool', 'true', '{n > m,NOT n > m,x,NOT x,i = 5}');
+SELECT twin(format('WITH RECURSIVE r(id, x, d) AS (SELECT id, 1.5, 0 FROM T WHERE id < 4 UNION ALL SELECT T.id, x + m, d + 1 FROM T JOIN r ON T.parent = r.id WHERE %s AND d < 6) SELECT id, x, d FROM r', test)) FROM unnest('{"x < 5","x + n <> m","x * 2 >= n + m","n = 1.50","x > i","round(x, 1) <= m"}'::text[]) test;
+
 -- PostgreSQL's plan is not tried first
 SELECT way(down('numeric', '1.50', 'x + n'));
 

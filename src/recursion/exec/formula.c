@@ -22,6 +22,7 @@
 #include "utils/memutils.h"
 #include "utils/numeric.h"
 
+#include "columnar/typemap.h"
 #include "kernel/array_value.h"
 #include "kernel/numeric_code.h"
 #include "kernel/scalar.h"
@@ -65,7 +66,9 @@ typedef enum StepKind
 	STEP_CONCAT,				/* the last aux values as one */
 	STEP_APPEND,				/* an integer to an array, of elements of aux bytes */
 	STEP_FIND,					/* is an integer an element of such an array? */
-	STEP_NOT
+	STEP_NOT,
+	STEP_UNLESS,				/* goes on with step aux unless a condition holds, */
+	STEP_GO						/* or anyway */
 } StepKind;
 
 typedef struct Step
@@ -328,6 +331,33 @@ compile_find(GpucolRecursiveFormula *formula, const ScalarArrayOpExpr *expr)
 	return KIND_BOOL;
 }
 
+/* The steps of a CASE from its n-th branch on, each of which gives the same kind. */
+static Kind
+compile_case(GpucolRecursiveFormula *formula, const CaseExpr *expr, int n)
+{
+	const CaseWhen *when = list_nth(expr->args, n);
+	bool		last = n + 1 == list_length(expr->args);
+	Kind		kind;
+	int			unless;
+	int			go;
+
+	if (expr->arg != NULL || expr->defresult == NULL || compile(formula, (Node *) when->expr) != KIND_BOOL)
+		return KIND_NONE;
+	unless = formula->nsteps;
+	add_step(formula, STEP_UNLESS);
+	kind = compile(formula, (Node *) when->result);
+	go = formula->nsteps;
+	add_step(formula, STEP_GO);
+	if (go >= MOST_STEPS)
+		return KIND_NONE;
+	formula->steps[unless].aux = formula->nsteps;
+	if (kind == KIND_TEXT || width_of(kind) != 0 ||
+		(last ? compile(formula, (Node *) expr->defresult) : compile_case(formula, expr, n + 1)) != kind)
+		return KIND_NONE;
+	formula->steps[go].aux = formula->nsteps;
+	return kind;
+}
+
 static Kind
 compile_not(GpucolRecursiveFormula *formula, const BoolExpr *expr)
 {
@@ -381,6 +411,19 @@ add_function(GpucolRecursiveFormula *formula, const GpucolFunction *function, Ki
 			return kind == KIND_NUMERIC && nargs == 2 ? KIND_NUMERIC : KIND_NONE;
 		case GPUCOL_OP_ARITH_P:
 			return kind == KIND_NUMERIC && nargs == 2 ? KIND_NUMERIC : KIND_NONE;
+		case GPUCOL_OP_EQ_D:
+		case GPUCOL_OP_NE_D:
+		case GPUCOL_OP_LT_D:
+		case GPUCOL_OP_LE_D:
+			step->aux = op == GPUCOL_OP_EQ_D ? GPUCOL_PACKED_EQ : op == GPUCOL_OP_NE_D ? GPUCOL_PACKED_NE :
+				op == GPUCOL_OP_LT_D ? GPUCOL_PACKED_LT : GPUCOL_PACKED_LE;
+			step->op = GPUCOL_OP_COMPARE_P;
+			return kind == KIND_NUMERIC && nargs == 2 ? KIND_BOOL : KIND_NONE;
+		case GPUCOL_OP_EQ_I:
+		case GPUCOL_OP_NE_I:
+		case GPUCOL_OP_LT_I:
+		case GPUCOL_OP_LE_I:
+			return kind == KIND_INT && nargs == 2 ? KIND_BOOL : KIND_NONE;
 		case GPUCOL_OP_NEG_D:
 		case GPUCOL_OP_ABS_D:
 			step->aux = op == GPUCOL_OP_NEG_D ? GPUCOL_PACKED_NEG : GPUCOL_PACKED_ABS;
@@ -415,8 +458,10 @@ compile_function(GpucolRecursiveFormula *formula, Oid funcid, List *args)
 			break;
 	}
 	function = gpucol_lower_function(funcid);
-	if (function == NULL || function->swap || list_length(args) > 2)
+	if (function == NULL || list_length(args) > 2)
 		return KIND_NONE;
+	if (function->swap)
+		args = list_make2(lsecond(args), linitial(args));
 	foreach(lc, args)
 	{
 		Kind		one = compile(formula, lfirst(lc));
@@ -453,6 +498,8 @@ compile(GpucolRecursiveFormula *formula, Node *node)
 		case T_FuncExpr:
 			return ((FuncExpr *) node)->funcvariadic ? KIND_NONE :
 				compile_function(formula, ((FuncExpr *) node)->funcid, ((FuncExpr *) node)->args);
+		case T_CaseExpr:
+			return compile_case(formula, (CaseExpr *) node, 0);
 		case T_ScalarArrayOpExpr:
 			return compile_find(formula, (ScalarArrayOpExpr *) node);
 		case T_BoolExpr:
@@ -558,6 +605,21 @@ call(const Step *step, Value *x, const Value *y)
 			return gpucol_scalar_MUL_F(step->aux, x->f, y->f, &x->f);
 		case GPUCOL_OP_DIV_F:
 			return gpucol_scalar_DIV_F(step->aux, x->f, y->f, &x->f);
+		case GPUCOL_OP_EQ_I:
+			x->i = x->i == y->i;
+			return GPUCOL_OK;
+		case GPUCOL_OP_NE_I:
+			x->i = x->i != y->i;
+			return GPUCOL_OK;
+		case GPUCOL_OP_LT_I:
+			x->i = x->i < y->i;
+			return GPUCOL_OK;
+		case GPUCOL_OP_LE_I:
+			x->i = x->i <= y->i;
+			return GPUCOL_OK;
+		case GPUCOL_OP_COMPARE_P:
+			x->i = gpucol_packed_compare(step->aux, x->d, y->d);
+			return GPUCOL_OK;
 		default:
 			return call_packed(step, x, y);
 	}
@@ -690,7 +752,10 @@ make_datum(const GpucolRecursiveFormula *formula, const Value *value, Datum *res
 		case KIND_NUMERIC:
 			mantissa = gpucol_packed_mantissa(value->d);
 			if (mantissa != (int64) mantissa || gpucol_packed_scale(value->d) > GPUCOL_NUMERIC_SHOWN)
-				return false;
+			{
+				*result = gpucol_typemap_numeric(mantissa, gpucol_packed_scale(value->d));
+				return true;
+			}
 			made = palloc(VARHDRSZ + GPUCOL_NUMERIC_BYTES + sizeof(int64));
 			len = gpucol_numeric_form((int64) mantissa, gpucol_packed_scale(value->d),
 									  gpucol_packed_scale(value->d), VARDATA(made));
@@ -755,6 +820,12 @@ gpucol_recursive_formula_compute(const GpucolRecursiveFormula *formula, const Gp
 				break;
 			case STEP_NOT:
 				stack[n - 1].i = stack[n - 1].i == 0;
+				break;
+			case STEP_UNLESS:
+				s = stack[--n].i == 0 ? step->aux - 1 : s;
+				break;
+			case STEP_GO:
+				s = step->aux - 1;
 				break;
 		}
 		if (!good)
