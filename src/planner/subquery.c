@@ -190,32 +190,6 @@ gpucol_subquery_conditions(Node *node)
 	return list_make1(node);
 }
 
-/* ---- errors of conditions ---- */
-
-/* Are the conditions of a FROM clause's joins free of errors? */
-static bool
-joins_are_harmless(Query *query, Node *node)
-{
-	ListCell   *lc;
-
-	check_stack_depth();
-	if (node == NULL || IsA(node, RangeTblRef))
-		return true;
-	if (IsA(node, JoinExpr))
-	{
-		JoinExpr   *join = (JoinExpr *) node;
-
-		return joins_are_harmless(query, join->larg) && joins_are_harmless(query, join->rarg) &&
-			(join->quals == NULL || gpucol_harmless_expr(query, (Expr *) join->quals) == NULL);
-	}
-	foreach(lc, castNode(FromExpr, node)->fromlist)
-	{
-		if (!joins_are_harmless(query, lfirst(lc)))
-			return false;
-	}
-	return true;
-}
-
 /* Does a subquery refer to queries around it? */
 static bool
 is_correlated(const SubLink *sublink)
@@ -269,121 +243,6 @@ gpucol_subquery_is_joined_there(const SubLink *sublink, bool negated)
 		return sublink->subLinkType == EXISTS_SUBLINK && !gpucol_subquery_is_ordered(sublink);
 	return !is_correlated(sublink) && are_equalities(sublink->testexpr) &&
 		(!negated || IsA(sublink->testexpr, OpExpr));
-}
-
-/* Has an expression such a subquery? */
-static bool
-has_correlated(Node *node, void *context)
-{
-	if (node == NULL)
-		return false;
-	if (IsA(node, SubLink) && gpucol_subquery_is_executed((SubLink *) node))
-		return true;
-	return expression_tree_walker(node, has_correlated, context);
-}
-
-/* Does a FROM clause read one table and nothing else? */
-static bool
-reads_one_table(const Query *query, const List *fromlist)
-{
-	return list_length(fromlist) == 1 && IsA(linitial(fromlist), RangeTblRef) &&
-		rt_fetch(linitial_node(RangeTblRef, fromlist)->rtindex,
-				 query->rtable)->rtekind == RTE_RELATION;
-}
-
-/* Has an expression columns of a table that was added after the first `tables`? */
-static bool
-is_joined(Node *node, int tables)
-{
-	return bms_prev_member(pull_varnos(NULL, node), -1) > tables;
-}
-
-/*
- * Could an expression raise an error for groups that no row asks for?  Without a column of the query's
- * own tables PostgreSQL may compute it of all groups, below the join.
- */
-static bool
-reaches_all_groups(Query *query, Node *node, int tables)
-{
-	int			first = bms_next_member(pull_varnos(NULL, node), -1);
-
-	return first > tables && gpucol_harmless_expr(query, (Expr *) node) != NULL;
-}
-
-/* A value in the place of each subquery that is executed once, if its only error is that it has several rows. */
-static Node *
-replace_once_executed(Node *node, Query *query)
-{
-	SubLink    *sublink = (SubLink *) node;
-
-	if (node == NULL)
-		return NULL;
-	if (!IsA(node, SubLink) || gpucol_subquery_is_executed(sublink) ||
-		gpucol_harmless_query(castNode(Query, sublink->subselect), query, false) != NULL)
-		return expression_tree_mutator(node, replace_once_executed, query);
-	return gpucol_subquery_value(node);
-}
-
-/*
- * May a condition raise an error that depends on the row?  A subquery that is executed once and has several
- * rows raises its error for whichever row comes first, in any order of joins.
- */
-static bool
-is_harmful(Query *query, Node *condition)
-{
-	return gpucol_harmless_expr(query, (Expr *) replace_once_executed(condition, query)) != NULL;
-}
-
-/*
- * Does no condition of a query raise an error for a row that it did not get before, now
- * that some wait for a join?  PostgreSQL tests one with a subquery where it scans the
- * table, after the cheap ones of that scan, but before joins.  `fromlist` is the FROM
- * clause before, `tables` were the entries of the range table then.  Those that wait are
- * the ones over joined columns and those of `joined`, and `values` (TargetEntries) over
- * joined columns, which conditions of the query around may stand for.
- */
-static bool
-keeps_errors(Query *query, List *fromlist, int tables, List *joined, List *values)
-{
-	int			waiting = 0;
-	bool		waiting_error = false;	/* one of these may raise an error, */
-	bool		other_error = false;	/* or another with a subquery */
-	ListCell   *lc;
-
-	foreach(lc, fromlist)
-	{
-		if (!joins_are_harmless(query, lfirst(lc)))
-			return false;
-	}
-	foreach(lc, values)
-	{
-		Expr	   *value = lfirst_node(TargetEntry, lc)->expr;
-
-		if (!is_joined((Node *) value, tables))
-			continue;
-		waiting++;
-		waiting_error |= gpucol_harmless_expr(query, value) != NULL;
-		if (reaches_all_groups(query, (Node *) value, tables))
-			return false;
-	}
-	foreach(lc, gpucol_subquery_conditions(query->jointree->quals))
-	{
-		Node	   *condition = lfirst(lc);
-		bool		harmful = is_harmful(query, condition);
-
-		if (is_joined(condition, tables) || list_member(joined, condition))
-		{
-			waiting++;
-			waiting_error |= harmful;
-			if (reaches_all_groups(query, condition, tables))
-				return false;
-		}
-		else if (has_correlated(condition, NULL))
-			other_error |= harmful;
-		else if (harmful && !reads_one_table(query, fromlist))
-			return false;
-	}
-	return !other_error && (waiting < 2 || !waiting_error);
 }
 
 /* ---- the walk through a statement ---- */
@@ -559,6 +418,15 @@ rewrite_expression(Node *node, Rewriting *rewriting)
 	return rewrite_parts(node, rewriting);
 }
 
+int
+gpucol_subquery_rewrite_on(Query *query, Node **quals, bool nullable)
+{
+	Rewriting	rewriting = {.query = query,.condition = nullable,.null_is_false = true};
+
+	*quals = rewrite_expression(*quals, &rewriting);
+	return rewriting.count;
+}
+
 /* Does a query read one table, as a simple cursor does? */
 static bool
 is_one_table(const Query *query)
@@ -593,44 +461,6 @@ note_stays(Node *node, const char *reason)
 	return expression_tree_walker(node, note_stays, (void *) reason);
 }
 
-/* A column of the query's own tables that the last table is joined by, or NULL. */
-static Var *
-joining_column(const Query *query, int tables)
-{
-	const JoinExpr *join = linitial(query->jointree->fromlist);
-	ListCell   *lc;
-
-	if (!IsA(join, JoinExpr))
-		return NULL;
-	foreach(lc, pull_var_clause(join->quals, 0))
-	{
-		if (lfirst_node(Var, lc)->varno <= tables)
-			return lfirst(lc);
-	}
-	return NULL;
-}
-
-/*
- * Have values that could raise an error for groups that no row asks for computed of rows: each is the same whether
- * or not a column of the query's own tables is NULL, but asks that.
- */
-static void
-keep_above_join(Query *query, List *values, int tables)
-{
-	Var		   *column = joining_column(query, tables);
-	ListCell   *lc;
-
-	foreach(lc, values)
-	{
-		TargetEntry *tle = lfirst_node(TargetEntry, lc);
-
-		if (column != NULL && is_joined((Node *) tle->expr, tables) &&
-			reaches_all_groups(query, (Node *) tle->expr, tables))
-			tle->expr = gpucol_make_choice(gpucol_make_null_test((Expr *) copyObject(column), IS_NULL), tle->expr,
-										   copyObject(tle->expr));
-	}
-}
-
 /*
  * Rewrite one clause.  With `filters` its subqueries decide which rows remain, in the
  * query around if `above`: it stays where the query's other conditions might see others.
@@ -646,9 +476,9 @@ rewrite_clause(Rewriting *rewriting, Node **clause, bool filters, bool above)
 
 	*clause = rewrite_expression(before, rewriting);
 	if (rewriting->count > count && filters && above)
-		keep_above_join(query, castNode(List, *clause), rewriting->tables);
+		gpucol_subquery_keep_above_join(query, castNode(List, *clause), rewriting->tables);
 	if (rewriting->count == count || !filters ||
-		keeps_errors(query, rewriting->fromlist, rewriting->tables, rewriting->joined,
+		gpucol_subquery_keeps_errors(query, rewriting->fromlist, rewriting->tables, rewriting->joined,
 					 above ? castNode(List, *clause) : NIL))
 		return;
 	*clause = before;
@@ -681,7 +511,7 @@ rewrite_conditions(Rewriting *rewriting)
 	if (rewriting->joined == NIL)
 		return;
 	query->jointree->quals = (Node *) make_ands_explicit(conditions);
-	if (keeps_errors(query, rewriting->fromlist, rewriting->tables, rewriting->joined, NIL))
+	if (gpucol_subquery_keeps_errors(query, rewriting->fromlist, rewriting->tables, rewriting->joined, NIL))
 	{
 		rewriting->count += list_length(rewriting->joined);
 		return;
@@ -713,9 +543,12 @@ rewrite_laterals(Query *query, bool asked)
 static int
 rewrite_clauses(Query *query, bool top, bool grouped, Bitmapset *asked)
 {
-	Rewriting	rewriting = {.query = query,.fromlist = query->jointree->fromlist,
-	.tables = list_length(query->rtable)};
+	Rewriting	rewriting = {.query = query};
 
+	gpucol_subquery_lift(query);
+	rewriting.count = gpucol_subquery_join_sides(query);
+	rewriting.fromlist = query->jointree->fromlist;
+	rewriting.tables = list_length(query->rtable);
 	rewrite_conditions(&rewriting);
 	rewriting.condition = rewriting.null_is_false = true;
 	rewrite_clause(&rewriting, &query->jointree->quals, true, false);
@@ -818,7 +651,7 @@ rewrite_changes(Query *query, const char *reason)
 	Node	   *before = from->quals;
 	int			tested = changes ? gpucol_subquery_join_changed(query, &from->quals, NULL) : 0;
 
-	if (tested > 0 && !keeps_errors(query, fromlist, tables, NIL, NIL))
+	if (tested > 0 && !gpucol_subquery_keeps_errors(query, fromlist, tables, NIL, NIL))
 	{
 		from->quals = before;
 		from->fromlist = fromlist;

@@ -37,6 +37,44 @@ extern bool gpucol_subquery_may_call(Oid function);
 /* Is an equality of values of one type, which the statement does not name, one that rows can be joined by? */
 extern bool gpucol_subquery_may_join(Oid equal, Oid type, Oid collation);
 
+/* subquery_errors.c: has an expression a subquery that is executed for rows, or a test? */
+extern bool gpucol_subquery_has_executed(Node *node);
+
+/* ... are the conditions of the joins of a part of a FROM clause free of errors? */
+extern bool gpucol_subquery_joins_are_harmless(Query *query, Node *node);
+
+/*
+ * ... could an expression raise an error for groups that no row asks for?  Without a column of the query's own
+ * tables, the first `tables` ones, PostgreSQL may compute it of all groups, below the join.
+ */
+extern bool gpucol_subquery_reaches_all_groups(Query *query, Node *node, int tables);
+
+/*
+ * ... does no condition of a query raise an error for a row that it did not get before, now that some wait for a
+ * join?  `fromlist` is the FROM clause before, `tables` were the entries of the range table then.  Those that wait
+ * are the ones over joined columns and those of `joined`, and `values` (TargetEntries) over joined columns, which
+ * conditions of the query around may stand for.
+ */
+extern bool gpucol_subquery_keeps_errors(Query *query, List *fromlist, int tables, List *joined, List *values);
+
+/*
+ * ... have values (TargetEntries) that could raise an error for groups that no row asks for computed of rows: each is
+ * the same whether or not a column of the query's own tables is NULL, but asks that.
+ */
+extern void gpucol_subquery_keep_above_join(Query *query, List *values, int tables);
+
+/* subquery_on.c: have conditions of ON with subqueries be conditions of WHERE, where that is the same. */
+extern void gpucol_subquery_lift(Query *query);
+
+/* ... join those that are left to the side of the join that they refer to; how many subqueries. */
+extern int	gpucol_subquery_join_sides(Query *query);
+
+/*
+ * subquery.c: rewrite the subqueries in the condition of ON of a join, joining them to `query`, which has what they may
+ * refer to as its FROM clause; how many.  `nullable`: PostgreSQL makes joins of tests among them.
+ */
+extern int	gpucol_subquery_rewrite_on(Query *query, Node **quals, bool nullable);
+
 /* A value, not known here, of an expression's type, to stand in its place where the expression is only looked at. */
 extern Node *gpucol_subquery_value(const Node *node);
 
@@ -72,25 +110,26 @@ extern Query *gpucol_subquery_below(const Query *query, List *columns);
 extern void gpucol_subquery_read(Query *query, Query *below, const char *name, List *conditions);
 
 /*
- * subquery_window.c: have a query with DISTINCT ON number the rows of each key instead, and take `most`
- * of them from the first on.
+ * subquery_window.c: have a query with DISTINCT ON number the rows of each key instead, and take those
+ * behind the first `skipped` ones up to the one numbered `last`.
  */
-extern void gpucol_subquery_number_rows(Query *query, int64 most);
+extern void gpucol_subquery_number_rows(Query *query, int64 skipped, int64 last);
 
 /* ... a query's list as columns of the query below, and as what the query itself reads of these. */
 extern List *gpucol_subquery_move_columns(Query *query);
 
 /* ... may the user call what it needs? */
-extern bool gpucol_subquery_may_number(void);
+extern bool gpucol_subquery_may_number(int64 skipped);
 
 /* ... the same of a query as it stands in a statement; false if it stays. */
 extern bool gpucol_subquery_distinct(Query *query);
 
 /*
- * ... have a query with DISTINCT ON give all rows, and of each the value that its first order column,
- * the one numbered `ordered` of its list, has in the row before it with these keys; returns that column.
+ * ... have a query with DISTINCT ON give all rows, and of each the values that its first order column,
+ * the one numbered `ordered` of its list, has in rows with these keys that are so many `rows` (ints) before it;
+ * returns these columns.
  */
-extern TargetEntry *gpucol_subquery_keep_before(Query *query, AttrNumber ordered);
+extern List *gpucol_subquery_keep_before(Query *query, AttrNumber ordered, List *rows);
 
 /*
  * subquery_scalar.c: the expression that takes the place of a scalar subquery in
@@ -158,6 +197,9 @@ extern int	gpucol_subquery_bring_near(Query *query, bool is_test);
 /* seldom.c: a subquery in an expression is executed for no row, as far as can be told. */
 extern void gpucol_seldom_mark(Query *query);
 extern bool gpucol_seldom_is(const Query *query);
+
+/* ... all tables and joins of a part of a FROM clause. */
+extern Bitmapset *gpucol_subquery_tables(Node *node);
 
 /* ... is a table of a query read as a whole row? */
 extern bool gpucol_subquery_has_whole_row(Query *query, Index rti);

@@ -17,6 +17,9 @@
  *		SELECT k, e, s, lag(s) OVER (PARTITION BY k ORDER BY s DESC) b FROM b WHERE s IS NOT NULL
  *		ON k = a.k AND s <= a.s AND (b IS NULL OR NOT b <= a.s)
  *
+ * Of LIMIT n the n-th row before it does not, and of OFFSET o the o-th row before it does (lag(s, o)), and the
+ * (o + n)-th does not.
+ *
  * Of rows that the order does not tell apart any may be the first, as ever.
  *
  *-------------------------------------------------------------------------
@@ -63,6 +66,8 @@ gpucol_first_range(const Query *query, int64 *skipped)
 	int64		limit = constant_rows(query->limitCount, -1);
 	int64		offset = constant_rows(query->limitOffset, 0);
 
+	if (skipped != NULL)
+		*skipped = 0;
 	if (limit <= 0 || offset < 0 || query->limitOption != LIMIT_OPTION_COUNT ||
 		query->sortClause == NIL || query->distinctClause != NIL || query->hasAggs)
 		return 0;
@@ -74,7 +79,10 @@ gpucol_first_range(const Query *query, int64 *skipped)
 int64
 gpucol_first_rows(const Query *query)
 {
-	return query->limitOffset != NULL ? 0 : gpucol_first_range(query, NULL);
+	int64		skipped = 0;
+	int64		last = gpucol_first_range(query, &skipped);
+
+	return last == 0 ? 0 : last - skipped;
 }
 
 /* The column that rows are ordered by first. */
@@ -102,6 +110,16 @@ is_by_order(const OpExpr *op, const Query *query)
 	return strategy != InvalidStrategy && strategy != BTEqualStrategyNumber;
 }
 
+/* Can each row be told what its order has in rows before it, as far back as a query of first rows asks? */
+static bool
+may_look_back(const Query *query)
+{
+	int64		last = gpucol_first_range(query, NULL);
+
+	return last > 0 && last <= PG_INT32_MAX && gpucol_subquery_may_call(F_LAG_ANYELEMENT) &&
+		(last == 1 || gpucol_subquery_may_call(F_LAG_ANYELEMENT_INT4));
+}
+
 bool
 gpucol_first_take_ordered(GpucolGroupedJoin *join, OpExpr *op, List **rest)
 {
@@ -109,7 +127,7 @@ gpucol_first_take_ordered(GpucolGroupedJoin *join, OpExpr *op, List **rest)
 	GpucolReferences other;
 	Node	   *moved;
 
-	if (gpucol_first_rows(join->inner) == 0 || !gpucol_subquery_may_call(F_LAG_ANYELEMENT) ||
+	if (!may_look_back(join->inner) ||
 		!IsA(op, OpExpr) || list_length(op->args) != 2 ||
 		!op_strict(op->opno) || !gpucol_harmless_function(op->opfuncid) || checkExprHasSubLink((Node *) op))
 		return false;
@@ -165,10 +183,13 @@ gpucol_first_take(GpucolGroupedJoin *join)
 		clause->tleSortGroupRef = tle->ressortgroupref = list_length(sort) + 1;
 		sort = lappend(sort, clause);
 	}
+	join->last = gpucol_first_range(inner, &join->skipped);
+	if (join->ordered == NIL && join->last > 1 && !gpucol_subquery_may_number(join->skipped))
+		join->reason = "the user may not number rows";
 	inner->distinctClause = join->groups;
 	inner->hasDistinctOn = join->groups != NIL;
 	inner->sortClause = sort;
-	inner->limitCount = NULL;
+	inner->limitCount = inner->limitOffset = NULL;
 	join->groups = NIL;
 }
 
@@ -198,24 +219,38 @@ compare_column(const GpucolGroupedJoin *join, const TargetEntry *tle)
 	return make_ands_explicit(result);
 }
 
+/* The values that an ordered query's order has in the rows so many before each. */
+static List *
+keep_before(GpucolGroupedJoin *join, AttrNumber ordered)
+{
+	List	   *rows = join->skipped > 0 ? list_make2_int((int) join->last, (int) join->skipped) :
+		list_make1_int((int) join->last);
+
+	return gpucol_subquery_keep_before(join->inner, ordered, rows);
+}
+
 void
-gpucol_first_finish(GpucolGroupedJoin *join, int64 rows)
+gpucol_first_finish(GpucolGroupedJoin *join)
 {
 	TargetEntry *tle;
+	List	   *befores;
 	TargetEntry *before;
 	Node	   *none;
 
 	if (join->ordered == NIL)
 	{
-		if (rows > 1 || gpucol_subquery_may_number())
-			gpucol_subquery_number_rows(join->inner, rows);
+		if (join->last > 1 || gpucol_subquery_may_number(join->skipped))
+			gpucol_subquery_number_rows(join->inner, join->skipped, join->last);
 		return;
 	}
 	tle = gpucol_grouped_column(join, linitial(linitial_node(OpExpr, join->ordered)->args), "sort");
-	before = gpucol_subquery_keep_before(join->inner, tle->resno);
+	befores = keep_before(join, tle->resno);
+	before = linitial(befores);
 	none = (Node *) gpucol_make_null_test((Expr *) gpucol_grouped_var(join, before, false), IS_NULL);
 	join->conditions = lappend(join->conditions, compare_column(join, tle));
 	join->conditions = lappend(join->conditions,
 							   make_orclause(list_make2(none, make_notclause(compare_column(join, before)))));
+	if (join->skipped > 0)
+		join->conditions = lappend(join->conditions, compare_column(join, lsecond(befores)));
 	join->columns = join->inner->targetList;
 }

@@ -28,6 +28,8 @@ typedef struct GpucolGroupedJoin
 	List	   *asked;			/* GpucolAsked, by key */
 	List	   *ordered;		/* OpExprs with the first column of its order on their left, and
 								 * something of the outer query on their right */
+	int64		skipped;		/* first rows that the subquery leaves out, */
+	int64		last;			/* and the number of the last one that it gives */
 	bool		asked_each;		/* the subquery is executed for each row of the outer query's one table */
 	bool		has_domain;		/* the subquery has one among its tables (subquery_domain.c), */
 	CommonTableExpr *domain_cte;	/* whose WITH query, the outer query's; or NULL */
@@ -109,10 +111,10 @@ extern Node *gpucol_grouped_beyond(const GpucolGroupedJoin *join, const SubLink 
  */
 extern bool gpucol_grouped_rows(GpucolGroupedJoin *join, RangeTblEntry *rte);
 
-/* Of how many first rows of an order a query is; 0: it is none. */
+/* How many rows a query of first rows of an order gives; 0: it is none. */
 extern int64 gpucol_first_rows(const Query *query);
 
-/* The same of a query that may have OFFSET, whose rows count; they go to *skipped. */
+/* The number of the last of them, from 1 on; how many OFFSET leaves out goes to *skipped. */
 extern int64 gpucol_first_range(const Query *query, int64 *skipped);
 
 /*
@@ -128,6 +130,6 @@ extern void gpucol_first_take(GpucolGroupedJoin *join);
 extern Node *gpucol_first_value(GpucolGroupedJoin *join, Node *value);
 
 /* ... by window functions, when all else is done. */
-extern void gpucol_first_finish(GpucolGroupedJoin *join, int64 rows);
+extern void gpucol_first_finish(GpucolGroupedJoin *join);
 
 #endif							/* GPUCOL_PLANNER_SUBQUERY_JOIN_H */

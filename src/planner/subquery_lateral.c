@@ -69,9 +69,8 @@ gpucol_subquery_has_whole_row(Query *query, Index rti)
 	return query_tree_walker(query, has_whole_row, &rti, QTW_IGNORE_RT_SUBQUERIES);
 }
 
-/* All tables and joins of a part of a FROM clause. */
-static Bitmapset *
-all_tables(Node *node)
+Bitmapset *
+gpucol_subquery_tables(Node *node)
 {
 	Bitmapset  *result = NULL;
 	ListCell   *lc;
@@ -83,11 +82,11 @@ all_tables(Node *node)
 	{
 		JoinExpr   *join = (JoinExpr *) node;
 
-		result = bms_union(all_tables(join->larg), all_tables(join->rarg));
+		result = bms_union(gpucol_subquery_tables(join->larg), gpucol_subquery_tables(join->rarg));
 		return join->rtindex == 0 ? result : bms_add_member(result, join->rtindex);
 	}
 	foreach(lc, castNode(FromExpr, node)->fromlist)
-		result = bms_union(result, all_tables(lfirst(lc)));
+		result = bms_union(result, gpucol_subquery_tables(lfirst(lc)));
 	return result;
 }
 
@@ -113,7 +112,8 @@ find_place(Node *node, Index rti, bool outermost, bool padded, Place *place)
 		if (!is_table(join->rarg, rti))
 			return find_place(join->larg, rti, false, padded || left, place) ||
 				find_place(join->rarg, rti, false, padded || right, place);
-		*place = (Place) {.join = join,.outermost = outermost,.padded = padded,.tables = all_tables(join->larg)};
+		*place = (Place) {.join = join,.outermost = outermost,.padded = padded,
+			.tables = gpucol_subquery_tables(join->larg)};
 		return join->jointype == JOIN_INNER || join->jointype == JOIN_LEFT;
 	}
 	if (!IsA(node, FromExpr))
@@ -125,7 +125,7 @@ find_place(Node *node, Index rti, bool outermost, bool padded, Place *place)
 		if (is_table(lfirst(lc), rti))
 		{
 			*place = (Place) {.from = (FromExpr *) node,.number = foreach_current_index(lc),.padded = padded,
-				.tables = all_tables(node)};
+				.tables = gpucol_subquery_tables(node)};
 			return true;
 		}
 	}
@@ -185,16 +185,10 @@ keep_columns(GpucolGroupedJoin *join, bool groups)
 static bool
 prepare_first(GpucolGroupedJoin *join, const Place *place)
 {
-	bool		several = gpucol_first_rows(join->inner) > 1;
-
 	join->reason = gpucol_grouped_decline(join->inner, gpucol_first_rows(join->inner));
 	keep_columns(join, false);
 	if (join->reason != NULL || !gpucol_grouped_conditions(join))
 		return false;
-	if (join->ordered != NIL && several)
-		join->reason = "several rows are found by an order";
-	if (several && !gpucol_subquery_may_number())
-		join->reason = "the user may not number rows";
 	if (!refers_to_sides(join, place))
 		return false;
 	gpucol_first_take(join);
@@ -458,7 +452,7 @@ join_rows(GpucolGroupedJoin *join, const Place *place, RangeTblEntry *rte)
 	if (rows > 0 ? !prepare_first(join, place) : !prepare_groups(join, place))
 		return false;
 	if (rows > 0)
-		gpucol_first_finish(join, rows);
+		gpucol_first_finish(join);
 	put_subquery(rte, join);
 	if (place != NULL)
 		add_conditions(place, join->conditions);

@@ -465,12 +465,9 @@ nearest_table(Query *outer, Query *query)
 static const char *
 decline(const Query *outer, Query *query)
 {
-	Query	   *whole = copyObject(query);
-	const char *reason;
+	const char *reason = gpucol_grouped_decline(query, gpucol_first_rows(query));
 	int			depth = -1;
 
-	whole->limitOffset = NULL;
-	reason = gpucol_grouped_decline(whole, gpucol_first_rows(whole));
 	if (reason != NULL)
 		return reason;
 	if (gpucol_first_range(query, NULL) > GPUCOL_MOST_FIRST)

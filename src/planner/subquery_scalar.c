@@ -574,7 +574,7 @@ prepare_join(GpucolGroupedJoin *join, bool exists)
 	if (!gpucol_grouped_is_separate(join))
 		return NULL;
 	if (first)
-		gpucol_first_finish(join, 1);
+		gpucol_first_finish(join);
 	return value;
 }
 

@@ -29,11 +29,14 @@
 
 /* The operator <= of bigint. */
 #define INT8_LESS_EQUAL	414
+/* and > */
+#define INT8_GREATER	413
 
 bool
-gpucol_subquery_may_number(void)
+gpucol_subquery_may_number(int64 skipped)
 {
-	return gpucol_subquery_may_call(F_ROW_NUMBER) && gpucol_subquery_may_call(F_INT8LE);
+	return gpucol_subquery_may_call(F_ROW_NUMBER) && gpucol_subquery_may_call(F_INT8LE) &&
+		(skipped == 0 || gpucol_subquery_may_call(F_INT8GT));
 }
 
 /* A clause that has the partitions and the order of a query's DISTINCT ON. */
@@ -56,7 +59,7 @@ make_clause(const Query *query)
 	return clause;
 }
 
-/* Give a query a column more, of a window function over such a clause. */
+/* Give a query a column more, of a window function over such a clause, which is the query's. */
 static TargetEntry *
 add_function(Query *query, WindowClause *clause, Oid function, Oid type, List *args, const char *name)
 {
@@ -70,7 +73,7 @@ add_function(Query *query, WindowClause *clause, Oid function, Oid type, List *a
 		func->wincollid = func->inputcollid = exprCollation(linitial(args));
 	func->winref = clause->winref;
 	func->location = -1;
-	query->windowClause = lappend(list_copy(query->windowClause), clause);
+	query->windowClause = list_append_unique_ptr(list_copy(query->windowClause), clause);
 	query->hasWindowFuncs = true;
 	query->targetList = lappend(query->targetList, tle);
 	return tle;
@@ -96,19 +99,29 @@ gpucol_subquery_move_columns(Query *query)
 	return columns;
 }
 
+/* A comparison of the number of a row with a constant. */
+static Expr *
+compare_number(TargetEntry *number, Oid opno, int64 with)
+{
+	Expr	   *result = make_opclause(opno, BOOLOID, false, (Expr *) makeVarFromTargetEntry(1, number),
+									   (Expr *) makeConst(INT8OID, -1, InvalidOid, sizeof(int64), Int64GetDatum(with),
+														  false, FLOAT8PASSBYVAL), InvalidOid, InvalidOid);
+
+	set_opfuncid((OpExpr *) result);
+	return result;
+}
+
 void
-gpucol_subquery_number_rows(Query *query, int64 most)
+gpucol_subquery_number_rows(Query *query, int64 skipped, int64 last)
 {
 	WindowClause *clause = make_clause(query);
 	Query	   *below = gpucol_subquery_below(query, gpucol_subquery_move_columns(query));
 	TargetEntry *number = add_function(below, clause, F_ROW_NUMBER, INT8OID, NIL, "number");
-	Expr	   *first = make_opclause(INT8_LESS_EQUAL, BOOLOID, false,
-									  (Expr *) makeVarFromTargetEntry(1, number),
-									  (Expr *) makeConst(INT8OID, -1, InvalidOid, sizeof(int64), Int64GetDatum(most),
-														 false, FLOAT8PASSBYVAL), InvalidOid, InvalidOid);
+	List	   *conditions = list_make1(compare_number(number, INT8_LESS_EQUAL, last));
 
-	set_opfuncid((OpExpr *) first);
-	gpucol_subquery_read(query, below, "numbered", list_make1(first));
+	if (skipped > 0)
+		conditions = lappend(conditions, compare_number(number, INT8_GREATER, skipped));
+	gpucol_subquery_read(query, below, "numbered", conditions);
 	query->distinctClause = query->windowClause = NIL;
 	query->hasDistinctOn = query->hasWindowFuncs = false;
 }
@@ -117,20 +130,32 @@ bool
 gpucol_subquery_distinct(Query *query)
 {
 	if (!query->hasDistinctOn || query->hasTargetSRFs || query->rowMarks != NIL ||
-		query->setOperations != NULL || !gpucol_subquery_may_number() || !OidIsValid(gpucol_subquery_table(query)) ||
+		query->setOperations != NULL || !gpucol_subquery_may_number(0) || !OidIsValid(gpucol_subquery_table(query)) ||
 		contain_volatile_functions((Node *) query->targetList))
 		return false;
-	gpucol_subquery_number_rows(query, 1);
+	gpucol_subquery_number_rows(query, 0, 1);
 	return true;
 }
 
-TargetEntry *
-gpucol_subquery_keep_before(Query *query, AttrNumber ordered)
+List *
+gpucol_subquery_keep_before(Query *query, AttrNumber ordered, List *rows)
 {
-	Expr	   *expr = copyObject(list_nth_node(TargetEntry, query->targetList, ordered - 1)->expr);
-	TargetEntry *result = add_function(query, make_clause(query), F_LAG_ANYELEMENT, exprType((Node *) expr),
-									   list_make1(expr), "before");
+	Expr	   *expr = list_nth_node(TargetEntry, query->targetList, ordered - 1)->expr;
+	WindowClause *clause = make_clause(query);
+	List	   *result = NIL;
+	ListCell   *lc;
 
+	foreach(lc, rows)
+	{
+		List	   *args = list_make1(copyObject(expr));
+		bool		next = lfirst_int(lc) == 1;
+
+		if (!next)
+			args = lappend(args, makeConst(INT4OID, -1, InvalidOid, sizeof(int32), Int32GetDatum(lfirst_int(lc)), false,
+										   true));
+		result = lappend(result, add_function(query, clause, next ? F_LAG_ANYELEMENT : F_LAG_ANYELEMENT_INT4,
+											  exprType((Node *) expr), args, "before"));
+	}
 	query->distinctClause = query->sortClause = NIL;
 	query->hasDistinctOn = false;
 	return result;
