@@ -620,8 +620,7 @@ lower_case_from(GpucolLower *l, CaseExpr *expr, int n, GpucolValue *out)
 	CaseWhen   *when = list_nth(expr->args, n);
 	Expr	   *test = when->expr;
 	bool		last = n + 1 == list_length(expr->args);
-	bool		rest_is_null = last && (expr->defresult == NULL ||
-										is_null_const(expr->defresult));
+	bool		rest_is_null = last && (expr->defresult == NULL || is_null_const(expr->defresult));
 	GpucolMask	mask;
 	GpucolValue then;
 	GpucolValue rest;
@@ -651,6 +650,7 @@ lower_case_from(GpucolLower *l, CaseExpr *expr, int n, GpucolValue *out)
 		condition = EMIT1(l, GPUCOL_OP_IS_TRUE, condition, 0);
 		return choose_or_null(l, EMIT1(l, GPUCOL_OP_NOT, condition, 0), rest, out);
 	}
+	gpucol_lower_seldom_as(l, when->result, &rest, &then);
 	return choose(l, condition, then, rest, out);
 }
 

@@ -342,6 +342,9 @@ extern bool gpucol_lower_bucket(GpucolLower *l, List *args, GpucolValue *out);
 /* lower/plain.c: a subquery that is executed for no row (planner/seldom.c): one that asks for it is PostgreSQL's */
 extern bool gpucol_lower_seldom(GpucolLower *l, const SubPlan *subplan, GpucolValue *out);
 
+/* ... if an expression is one, have its value be of the class of what stands beside it. */
+extern void gpucol_lower_seldom_as(GpucolLower *l, const Expr *expr, const GpucolValue *as, GpucolValue *value);
+
 /* ... a date as a timestamp that compares with others as the date does */
 extern uint16 gpucol_lower_date_as_stamp(GpucolLower *l, uint16 date);
 

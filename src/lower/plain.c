@@ -332,23 +332,57 @@ gpucol_lower_plain(GpucolLower *l, Oid funcid, List *args, bool *matched, Gpucol
 	}
 }
 
+/* The class of a value that no row gets, as far as can be told; false if there is none of the type. */
+static bool
+seldom_class(Oid type, GpucolClass *cls)
+{
+	switch (type)
+	{
+		case FLOAT4OID:
+		case FLOAT8OID:
+			*cls = GPUCOL_CLASS_F;
+			return true;
+		case INT2OID:
+		case INT4OID:
+		case INT8OID:
+		case DATEOID:
+		case TIMESTAMPOID:
+		case TIMESTAMPTZOID:
+		case NUMERICOID:		/* until it is known what it stands beside */
+			*cls = GPUCOL_CLASS_I;
+			return true;
+		default:
+			return false;
+	}
+}
+
 bool
 gpucol_lower_seldom(GpucolLower *l, const SubPlan *subplan, GpucolValue *out)
 {
-	GpucolConst c = {.cls = GPUCOL_CLASS_I,.v.i = PG_INT64_MAX};
-	uint16		reg;
+	GpucolConst c = {.cls = GPUCOL_CLASS_I,.v.i = PG_INT64_MAX};	/* which does not fit, as it must */
 
 	if (subplan->startup_cost > 0 || subplan->per_call_cost > 0 ||
-		(!l->aggregating && !l->seldom) || l->conditional == 0 ||
-		(subplan->firstColType != FLOAT8OID && subplan->firstColType != FLOAT4OID))
+		(!l->aggregating && !l->seldom) || l->conditional == 0 || !seldom_class(subplan->firstColType, &out->cls))
 		return gpucol_lower_decline(l, "it contains a subquery");
-	reg = gpucol_lower_emit(l, GPUCOL_OP_CONST_I, GPUCOL_NO_REG, GPUCOL_NO_REG, GPUCOL_NO_REG,
-							gpucol_lower_add_const(l, &c));
-	reg = gpucol_lower_emit(l, GPUCOL_OP_CHECK_I, reg, GPUCOL_NO_REG, GPUCOL_NO_REG, GPUCOL_WIDTH_NONE);
-	out->cls = GPUCOL_CLASS_F;
-	out->reg = gpucol_lower_emit(l, GPUCOL_OP_I_TO_F, reg, GPUCOL_NO_REG, GPUCOL_NO_REG, 8);
+	out->reg = gpucol_lower_emit(l, GPUCOL_OP_CONST_I, GPUCOL_NO_REG, GPUCOL_NO_REG, GPUCOL_NO_REG,
+								 gpucol_lower_add_const(l, &c));
+	out->reg = gpucol_lower_emit(l, GPUCOL_OP_CHECK_I, out->reg, GPUCOL_NO_REG, GPUCOL_NO_REG, GPUCOL_WIDTH_NONE);
+	if (out->cls == GPUCOL_CLASS_F)
+		out->reg = gpucol_lower_emit(l, GPUCOL_OP_I_TO_F, out->reg, GPUCOL_NO_REG, GPUCOL_NO_REG, 8);
 	out->scale = out->digits = 0;
 	out->scale_reg = GPUCOL_NO_REG;
 	out->packed = false;
 	return true;
+}
+
+void
+gpucol_lower_seldom_as(GpucolLower *l, const Expr *expr, const GpucolValue *as, GpucolValue *value)
+{
+	uint16		reg = value->reg;
+
+	if (!IsA(expr, SubPlan) || as->cls != GPUCOL_CLASS_D || value->cls != GPUCOL_CLASS_I)
+		return;
+	*value = *as;
+	value->reg = gpucol_lower_emit(l, GPUCOL_OP_I_TO_D, reg, GPUCOL_NO_REG, GPUCOL_NO_REG, 0);
+	value->scale_reg = GPUCOL_NO_REG;
 }

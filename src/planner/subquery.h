@@ -301,6 +301,12 @@ extern void gpucol_subquery_restrict(Query *outer, Query *inner, List *asked);
  */
 extern Query *gpucol_subquery_asked(Query *outer, Index rti, List *columns);
 
+/* ... SELECT FROM that table WHERE conditions. */
+extern Query *gpucol_subquery_rows(Query *query, Index rti, List *conditions);
+
+/* ... is an entry of a query's range table a table that can be read again? */
+extern bool gpucol_subquery_can_ask(const Query *query, Index rti);
+
 /*
  * ... leave out all groups that no row of `outer` asks for; false where that cannot be told.  `outer` reads one table
  * and, perhaps, the subquery itself, which is entry `rti` of its range table.

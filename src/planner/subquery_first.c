@@ -40,6 +40,7 @@
 
 #include "compat.h"
 #include "lower/harmless.h"
+#include "lower/harmless_within.h"
 #include "plan/make.h"
 #include "plan/reason.h"
 #include "planner/subquery.h"
@@ -126,6 +127,7 @@ gpucol_first_take_ordered(GpucolGroupedJoin *join, OpExpr *op, List **rest)
 	GpucolReferences own;
 	GpucolReferences other;
 	Node	   *moved;
+	Node	   *within;
 
 	if (!may_look_back(join->inner) ||
 		!IsA(op, OpExpr) || list_length(op->args) != 2 ||
@@ -144,8 +146,11 @@ gpucol_first_take_ordered(GpucolGroupedJoin *join, OpExpr *op, List **rest)
 		!gpucol_harmless_function(op->opfuncid) || !is_by_order(op, join->inner))
 		return false;
 	moved = gpucol_grouped_move_out(lsecond(op->args));
-	if (!gpucol_grouped_check_outer(join, moved))
+	within = gpucol_grouped_within(join, moved);
+	if (!gpucol_grouped_check_outer(join, within == NULL ? moved :
+									(Node *) gpucol_harmless_within_value((Expr *) moved)))
 		return false;
+	moved = within != NULL ? within : moved;
 	if (join->ordered == NIL)
 		*rest = lappend(*rest, gpucol_make_null_test(copyObject(linitial(op->args)), IS_NOT_NULL));
 	lsecond(op->args) = moved;

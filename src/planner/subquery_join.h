@@ -59,6 +59,9 @@ extern bool gpucol_grouped_check_outer(GpucolGroupedJoin *join, Node *moved);
  */
 extern Node *gpucol_grouped_within(GpucolGroupedJoin *join, Node *moved);
 
+/* ... a key of the subquery's own: a value of a row near the ends has the subquery executed for all; else the key. */
+extern Node *gpucol_grouped_within_key(GpucolGroupedJoin *join, Node *key);
+
 /* ... an aggregate of the subquery over rows whose arithmetic stays within its types; join->beyond says of which
  * groups there are others. */
 extern Aggref *gpucol_grouped_within_rows(GpucolGroupedJoin *join, const Aggref *agg);

@@ -18,6 +18,9 @@
  *						LEFT JOIN, and what reads its columns reads their values over
  *						the groups: COALESCE(count, 0) (subquery_scalar.c)
  *
+ * First rows that may have to be executed (subquery_within.c) are such a row, too, if they are one.  Where no row is
+ * none of the join, a column says whether one was found, and a condition of WHERE asks it.
+ *
  * The last of these must not be padded with NULLs by a join around it: its count would be
  * NULL there.  LEFT JOIN LATERAL ... ON true never pads one.
  *
@@ -25,6 +28,7 @@
  */
 #include "postgres.h"
 
+#include "catalog/pg_type.h"
 #include "miscadmin.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
@@ -33,6 +37,7 @@
 #include "parser/parsetree.h"
 #include "rewrite/rewriteManip.h"
 
+#include "plan/make.h"
 #include "plan/reason.h"
 #include "planner/subquery.h"
 #include "planner/subquery_join.h"
@@ -345,16 +350,28 @@ can_be_left(const Place *place)
 		(is_true(join->quals) || (join->jointype == JOIN_INNER && place->outermost));
 }
 
-/* A subquery of an expression that has the value of one column of the row. */
+/* A subquery of an expression that has the value of one column of the row; what orders rows stays beside it. */
 static SubLink *
 execute_column(Query *subquery, TargetEntry *column)
 {
 	SubLink    *sublink = makeNode(SubLink);
 	Query	   *copy = copyObject(subquery);
 	TargetEntry *tle = copyObject(column);
+	List	   *columns = list_make1(tle);
+	ListCell   *lc;
 
 	tle->resno = 1;
-	copy->targetList = list_make1(tle);
+	foreach(lc, copy->targetList)
+	{
+		TargetEntry *other = lfirst_node(TargetEntry, lc);
+
+		if (other->ressortgroupref == 0 || other->ressortgroupref == tle->ressortgroupref)
+			continue;
+		other->resjunk = true;
+		other->resno = list_length(columns) + 1;
+		columns = lappend(columns, other);
+	}
+	copy->targetList = columns;
 	sublink->subLinkType = EXPR_SUBLINK;
 	sublink->subselect = (Node *) copy;
 	sublink->location = -1;
@@ -374,12 +391,41 @@ reads_one_table(const Query *query, const Place *place)
 	return IsA(table, RangeTblRef) && gpucol_nearest_takes_all(query);
 }
 
-/* Build the subquery of groups in which the values of the row are; false with a reason. */
-static bool
-prepare_row(GpucolGroupedJoin *join, const Place *place, Query *subquery, List **values)
+/* A value of the row over the columns of the join. */
+static Node *
+row_value(GpucolGroupedJoin *join, Query *subquery, TargetEntry *tle, bool first)
 {
+	SubLink    *executed = execute_column(subquery, tle);
+	Expr	   *expr = copyObject(tle->expr);
+	Node	   *value = first ?
+		(Node *) gpucol_grouped_var(join, gpucol_grouped_column(join, expr, "value"), true) :
+		gpucol_grouped_value(join, executed, (Node *) expr);
+
+	return join->beyond == NIL ? value : gpucol_grouped_beyond(join, executed, value);
+}
+
+/* Whether there is a row. */
+static Node *
+row_found(GpucolGroupedJoin *join, Query *subquery)
+{
+	Const	   *some = makeConst(INT4OID, -1, InvalidOid, sizeof(int32), Int32GetDatum(1), false, true);
+	TargetEntry *tle = makeTargetEntry((Expr *) some, 1, pstrdup("found"), false);
+
+	return (Node *) gpucol_make_null_test((Expr *) row_value(join, subquery, tle, true), IS_NOT_NULL);
+}
+
+/*
+ * Build the subquery of groups in which the values of the row are; false with a reason.  *found is a condition where
+ * there is none of the join without a row, or NULL.
+ */
+static bool
+prepare_row(GpucolGroupedJoin *join, const Place *place, Query *subquery, List **values, Node **found)
+{
+	bool		first = gpucol_first_rows(join->inner) > 0;
+	bool		inner = place->join == NULL || place->join->jointype == JOIN_INNER;
 	ListCell   *lc;
 
+	*found = NULL;
 	join->reason = gpucol_grouped_decline(join->inner, 1);
 	if (join->reason == NULL && !can_be_left(place))
 		join->reason = "a join around it adds rows or has conditions";
@@ -390,17 +436,17 @@ prepare_row(GpucolGroupedJoin *join, const Place *place, Query *subquery, List *
 	foreach(lc, subquery->targetList)
 	{
 		TargetEntry *tle = lfirst_node(TargetEntry, lc);
-		SubLink    *executed = execute_column(subquery, tle);
-		Node	   *value;
 
-		if (tle->resjunk)
-			continue;
-		value = gpucol_grouped_value(join, executed, (Node *) copyObject(tle->expr));
-		if (join->beyond != NIL)
-			value = gpucol_grouped_beyond(join, executed, value);
-		*values = lappend(*values, value);
+		if (!tle->resjunk)
+			*values = lappend(*values, row_value(join, subquery, tle, first));
 	}
-	return refers_to_sides(join, place) && gpucol_grouped_is_separate(join);
+	if (first && inner)
+		*found = row_found(join, subquery);
+	if (!refers_to_sides(join, place))
+		return false;
+	if (first)
+		gpucol_first_take(join);
+	return gpucol_grouped_is_separate(join);
 }
 
 /* Join a list's tables before the subquery with it by LEFT JOIN. */
@@ -470,11 +516,14 @@ static bool
 join_one_row(GpucolGroupedJoin *join, const Place *place, RangeTblEntry *rte)
 {
 	List	   *values = NIL;
+	Node	   *found;
 	Place		copied;
 
 	join->join_rti = place->join != NULL ? place->join->rtindex : list_length(join->outer->rtable) + 1;
-	if (!prepare_row(join, place, rte->subquery, &values))
+	if (!prepare_row(join, place, rte->subquery, &values, &found))
 		return false;
+	if (join->last > 0)
+		gpucol_first_finish(join);
 	rte->eref->colnames = NIL;
 	if (rte->alias != NULL)
 		rte->alias->colnames = NIL;
@@ -482,6 +531,9 @@ join_one_row(GpucolGroupedJoin *join, const Place *place, RangeTblEntry *rte)
 	replace_row(join->outer, join->rti, values);
 	(void) find_place((Node *) join->outer->jointree, join->rti, true, false, &copied);
 	join_row(join, &copied);
+	if (found != NULL)
+		join->outer->jointree->quals = make_and_qual(join->outer->jointree->quals, found);
+	join->outer->hasSubLinks |= found != NULL && checkExprHasSubLink(found);
 	return true;
 }
 
@@ -527,8 +579,16 @@ gpucol_subquery_join_lateral(Query *query, Index rti, bool asked)
 	else if (!find_place((Node *) query->jointree, rti, true, false, &place) || rte->security_barrier ||
 			 gpucol_subquery_has_whole_row(query, rti))
 		join.reason = "it is read as whole rows, or is no right side of a join";
-	else if (join_place(&join, &place, rte, one))
-		return true;
+	else
+	{
+		GpucolGroupedJoin begun = join;
+
+		begun.inner = copyObject(join.inner);
+		if (join_place(&join, &place, rte, one))
+			return true;
+		if (!one && gpucol_first_rows(begun.inner) == 1 && join_place(&begun, &place, rte, true))
+			return true;
+	}
 	gpucol_reason_add(join.relid, "LATERAL", "%s", join.reason);
 	return false;
 }

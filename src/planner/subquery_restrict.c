@@ -110,18 +110,22 @@ own_conditions(Query *outer, Index rti)
 	return own;
 }
 
+bool
+gpucol_subquery_can_ask(const Query *query, Index rti)
+{
+	const RangeTblEntry *rte = rt_fetch(rti, query->rtable);
+
+	return rte->rtekind == RTE_RELATION && rte->tablesample == NULL && !rte->lateral;
+}
+
 /* The table that a column is of, if it can be asked; else 0. */
 static Index
 asked_table(const Query *outer, const Node *column)
 {
 	const Var  *var = (const Var *) column;
-	RangeTblEntry *rte;
 
-	if (!IsA(var, Var) || var->varlevelsup != 0 || var->varattno <= 0)
-		return 0;
-	rte = rt_fetch(var->varno, outer->rtable);
-	return rte->rtekind == RTE_RELATION && rte->tablesample == NULL && !rte->lateral ?
-		(Index) var->varno : 0;
+	return IsA(var, Var) && var->varlevelsup == 0 && var->varattno > 0 &&
+		gpucol_subquery_can_ask(outer, var->varno) ? (Index) var->varno : 0;
 }
 
 /* SELECT columns FROM table WHERE conditions. */
@@ -153,6 +157,12 @@ make_query(Query *outer, Index rti, List *columns, List *conditions)
 	ChangeVarNodes((Node *) rte->securityQuals, rti, 1, 0);
 	ref->rtindex = 1;
 	return query;
+}
+
+Query *
+gpucol_subquery_rows(Query *query, Index rti, List *conditions)
+{
+	return make_query(query, rti, NIL, conditions);
 }
 
 Query *

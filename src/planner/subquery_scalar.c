@@ -227,6 +227,7 @@ take_equality(GpucolGroupedJoin *join, OpExpr *op)
 			continue;
 		if (!is_join_equality(op, key, types[i], &equal, &less))
 			return false;
+		key = gpucol_grouped_within_key(join, key);
 		other = gpucol_grouped_move_out(other);
 		within = gpucol_grouped_within(join, other);
 		if (!gpucol_grouped_check_outer(join, within != NULL ?

@@ -12,6 +12,11 @@
  * Aggregates of the subquery over such sums, and over other arithmetic of integers, are computed likewise, and beside
  * them whether a group has rows beyond: for a row that asks for such a group the subquery is executed.
  *
+ * A key of the subquery's own, `b.n + 1 = a.n`, is computed so of all rows of `b`. Where one has a value near the
+ * end, whichever row of `a` looks at it gets an error: all have the subquery executed then,
+ *
+ *		EXISTS (SELECT FROM b WHERE b.n < low OR b.n > high)
+ *
  * A subquery without aggregates gives the value of its only row.  Where no index says that there is only one, the
  * least value of those with the row's key is it, and for a row of whose key there are several the subquery
  * is executed, which raises PostgreSQL's error.
@@ -33,6 +38,7 @@
 #include "utils/timestamp.h"
 #include "utils/typcache.h"
 
+#include "lower/harmless_query.h"
 #include "lower/harmless_within.h"
 #include "plan/make.h"
 #include "planner/subquery.h"
@@ -63,6 +69,35 @@ gpucol_grouped_within(GpucolGroupedJoin *join, Node *moved)
 	if (calls_forbidden((Node *) beyond, NULL))
 		return NULL;
 	join->beyond = list_append_unique(join->beyond, beyond);
+	return (Node *) within;
+}
+
+/* EXISTS (SELECT FROM a table of a query WHERE a condition), of rows, too, that other conditions exclude. */
+static Node *
+any_row(Query *query, Index rti, Expr *condition)
+{
+	SubLink    *exists = makeNode(SubLink);
+
+	exists->subLinkType = EXISTS_SUBLINK;
+	exists->subselect = (Node *) gpucol_subquery_rows(query, rti, list_make1(condition));
+	exists->location = -1;
+	return (Node *) exists;
+}
+
+Node *
+gpucol_grouped_within_key(GpucolGroupedJoin *join, Node *key)
+{
+	Expr	   *beyond;
+	Expr	   *within;
+	int			rti;
+
+	if (!join->may_execute || gpucol_harmless_expr(join->inner, (Expr *) key) == NULL ||
+		!bms_get_singleton_member(pull_varnos(NULL, key), &rti) || !gpucol_subquery_can_ask(join->inner, rti))
+		return key;
+	within = gpucol_harmless_within((Expr *) key, &beyond);
+	if (within == NULL || calls_forbidden((Node *) beyond, NULL))
+		return key;
+	join->beyond = list_append_unique(join->beyond, any_row(join->inner, rti, beyond));
 	return (Node *) within;
 }
 

@@ -1,0 +1,78 @@
+-- Correlated subqueries whose keys are computed on either side: joins, and executed where a value is near its type's end.
+CREATE SCHEMA subquery_sums;
+SET search_path = subquery_sums, public;
+SET client_min_messages = warning;
+SET gpucol.engine = cpu;
+SET max_parallel_workers_per_gather = 0;
+CREATE TABLE ask (id int, k int, w smallint, b bigint, at timestamp, day date) USING gpucol;
+CREATE TABLE seen (k int, w smallint, b bigint, at timestamp, day date, n int, p numeric(9,2), t text, f float8) USING gpucol;
+INSERT INTO ask SELECT i, i % 40, i % 30, i % 35, timestamp '2024-01-01' + i % 90 * interval '5 hours', date '2024-01-01' + i % 60 FROM generate_series(1, 300) i;
+INSERT INTO seen SELECT i % 45, i % 25, i % 38, timestamp '2024-01-01' + i * 7 % 500 * interval '1 hour', date '2024-01-01' + i * 3 % 70, i, i / 7.0, 't' || i % 9, i / 4.0
+	FROM generate_series(1, 1500) i;
+SELECT gpucol.merge('ask') + gpucol.merge('seen') > 0 AS merged;
+DELETE FROM seen WHERE n % 31 = 0;
+UPDATE ask SET k = k + 1 WHERE id % 19 = 0;
+INSERT INTO ask VALUES (301, NULL, NULL, NULL, NULL, NULL), (NULL, 5, 5, 5, '2024-01-05', '2024-01-05');
+INSERT INTO seen VALUES (NULL, NULL, NULL, NULL, NULL, 1501, NULL, NULL, NULL), (5, 5, 5, NULL, NULL, 1502, NULL, NULL, 'NaN'), (6, 6, 6, 'infinity', 'infinity', 1503, 1, 'x', 1);
+CREATE TABLE nothing (LIKE seen) USING gpucol;
+ANALYZE ask, seen, nothing;
+\set pattern 'Join: '
+\set word joined
+\getenv srcdir PG_ABS_SRCDIR
+\set include :srcdir /include/raises.psql
+\set ECHO none
+\i :include
+\set ECHO all
+CREATE OR REPLACE FUNCTION error_of(statement text) RETURNS text LANGUAGE plpgsql AS $$
+BEGIN
+	EXECUTE statement;
+	RETURN NULL;
+EXCEPTION WHEN datetime_field_overflow OR numeric_value_out_of_range THEN
+	RETURN SQLSTATE || ' ' || SQLERRM;
+END
+$$;
+CREATE TABLE tried (query text);
+INSERT INTO tried VALUES
+	('SELECT a.id, l.* FROM ask a, LATERAL (SELECT s.n, s.p, s.t FROM seen s WHERE s.k + 1 = a.k AND s.at <= a.at ORDER BY s.at DESC, s.n LIMIT 1) l'),
+	('SELECT a.id, l.* FROM ask a, LATERAL (SELECT s.n, s.p FROM seen s WHERE a.k = s.k + 1 AND s.at <= a.at ORDER BY s.at DESC, s.n LIMIT 1) l WHERE l.n > 100'),
+	('SELECT a.id, l.* FROM ask a LEFT JOIN LATERAL (SELECT s.n, s.f, s.at FROM seen s WHERE s.k * 2 = a.k AND s.at <= a.at ORDER BY s.at DESC, s.n LIMIT 1) l ON true'),
+	('SELECT a.id, l.* FROM ask a JOIN LATERAL (SELECT s.n FROM seen s WHERE s.k = a.k - 1 AND s.at <= a.at ORDER BY s.at DESC, s.n LIMIT 1) l ON l.n % 2 = 0'),
+	('SELECT a.id, l.* FROM ask a CROSS JOIN LATERAL (SELECT s.n FROM seen s WHERE s.k - 2 = a.k + 1 ORDER BY s.n DESC LIMIT 1) l'),
+	('SELECT a.id, l.* FROM ask a CROSS JOIN LATERAL (SELECT s.n FROM seen s WHERE s.k - 2 = a.k + 1 ORDER BY s.n DESC OFFSET 3 LIMIT 1) l'),
+	('SELECT a.id, b.id AS id2, l.* FROM ask a JOIN ask b ON b.id = a.id + 1 CROSS JOIN LATERAL (SELECT s.n FROM seen s WHERE s.k + s.w = a.k + b.w AND s.at < a.at ORDER BY s.at DESC, s.n LIMIT 1) l'),
+	('SELECT a.id, (SELECT s.n FROM seen s WHERE s.w + 1::smallint = a.w AND s.at <= a.at ORDER BY s.at DESC, s.n LIMIT 1) FROM ask a'),
+	('SELECT a.id, (SELECT s.p FROM seen s WHERE s.b - 3 = a.b AND s.at <= a.at ORDER BY s.at DESC, s.n LIMIT 1) FROM ask a'),
+	('SELECT a.id, (SELECT s.t FROM seen s WHERE s.k + 1 = a.k AND s.at <= a.at ORDER BY s.at DESC, s.n LIMIT 1) FROM ask a'),
+	('SELECT a.id, (SELECT s.n FROM seen s WHERE s.day + 7 = a.day ORDER BY s.n LIMIT 1) FROM ask a'),
+	('SELECT a.id, (SELECT count(*) FROM seen s WHERE s.at + interval ''1 day'' = a.at) FROM ask a'),
+	('SELECT a.id, (SELECT sum(s.n) FROM seen s WHERE s.k + 1 = a.k) FROM ask a'),
+	('SELECT a.id, (SELECT sum(s.p) FROM seen s WHERE s.k + 1 = a.k AND s.n > a.id) FROM ask a'),
+	('SELECT a.id, (SELECT avg(s.f) FROM seen s WHERE s.k * 3 - 1 = a.k AND s.n < 900) FROM ask a'),
+	('SELECT a.id, l.* FROM ask a, LATERAL (SELECT count(*) c, max(s.at) m FROM seen s WHERE s.k + 1 = a.k) l'),
+	('SELECT a.id FROM ask a WHERE a.id > (SELECT min(s.n) FROM seen s WHERE s.k + 4 = a.k)'),
+	('SELECT a.id, EXISTS (SELECT FROM seen s WHERE s.k + 9 = a.k AND s.n < 50) FROM ask a'),
+	('SELECT a.id FROM ask a WHERE a.id < 9 OR EXISTS (SELECT FROM seen s WHERE s.k + 9 = a.k AND s.n < 50)'),
+	('SELECT a.w, count(*), sum(l.n), max(l.p) FROM ask a, LATERAL (SELECT s.n, s.p FROM seen s WHERE s.k + 1 = a.k AND s.at <= a.at ORDER BY s.at DESC, s.n LIMIT 1) l GROUP BY a.w'),
+	('SELECT sum((SELECT s.p FROM seen s WHERE s.k + 1 = a.k AND s.at <= a.at ORDER BY s.at DESC, s.n LIMIT 1)), max((SELECT s.at FROM seen s WHERE s.k = a.k + a.w AND s.at <= a.at ORDER BY s.at DESC LIMIT 1)) FROM ask a'),
+	('SELECT count(*), sum((SELECT s.b FROM seen s WHERE s.k = a.k - 1 AND s.at <= a.at + interval ''1 day'' ORDER BY s.at DESC, s.n LIMIT 1)) FROM ask a'),
+	('SELECT a.id, l.* FROM ask a LEFT JOIN LATERAL (SELECT s.n FROM seen s WHERE s.k + 1 = a.k AND s.day >= a.day AND s.day <= a.day + 9 ORDER BY s.day, s.n LIMIT 1) l ON true'),
+	('SELECT a.id, l.* FROM ask a LEFT JOIN LATERAL (SELECT s.n FROM nothing s WHERE s.k + 1 = a.k AND s.at <= a.at ORDER BY s.at DESC LIMIT 1) l ON true'),
+	('SELECT a.id, l.* FROM ask a, LATERAL (SELECT s.n FROM nothing s WHERE s.k + 1 = a.k AND s.at <= a.at ORDER BY s.at DESC LIMIT 1) l');
+SELECT compare(query), query FROM tried;
+-- values at the ends: whoever looks at one gets an error, and no other
+INSERT INTO ask VALUES (302, 2147483647, 32767, 9223372036854775807, '294276-12-31', '5874897-12-31'), (303, -2147483648, -32768, -9223372036854775808, '4713-01-01 BC', '4713-01-01 BC');
+SELECT compare(query) FROM tried;
+DELETE FROM ask WHERE id > 301;
+INSERT INTO seen VALUES (2147483647, 32767, 9223372036854775807, '294276-12-31', '5874897-12-31', 1504, 1, 'y', 2);
+SELECT compare(query) FROM tried;
+SELECT compare(replace(query, 'WHERE s.', 'WHERE s.n < 1504 AND s.')) FROM tried;
+SELECT compare(replace(query, ' seen ', ' (SELECT * FROM seen WHERE n < 1504 OFFSET 0) ')) FROM tried;
+DELETE FROM seen WHERE n = 1504;
+INSERT INTO seen VALUES (-2147483648, -32768, -9223372036854775808, '4713-01-01 BC', '4713-01-01 BC', 1504, 1, 'y', 2);
+SELECT compare(query) FROM tried;
+DELETE FROM seen WHERE n = 1504;
+-- several rows of a computed key, and a join around that pads the row, stay
+SELECT compare('SELECT a.id, l.* FROM ask a, LATERAL (SELECT s.n FROM seen s WHERE s.k + 1 = a.k AND s.at <= a.at ORDER BY s.at DESC, s.n LIMIT 2) l');
+SELECT compare('SELECT a.id, l.* FROM ask b LEFT JOIN (ask a CROSS JOIN LATERAL (SELECT s.n FROM seen s WHERE s.k + 1 = a.k ORDER BY s.n LIMIT 1) l) ON a.id = b.id');
+EXPLAIN (COSTS OFF) SELECT count(*), sum(l.n) FROM ask a, LATERAL (SELECT s.n FROM seen s WHERE s.k + 1 = a.k AND s.at <= a.at ORDER BY s.at DESC, s.n LIMIT 1) l;
+DROP SCHEMA subquery_sums CASCADE;
