@@ -365,6 +365,24 @@ gpucol_harmless_find_cte(const Query *query, const char *name)
 	return NULL;
 }
 
+/*
+ * Does a query read a WITH query and nothing else, to its end?  What subqueries read of it is computed in any case.
+ */
+static bool
+reads_whole(const Query *query, const CommonTableExpr *cte)
+{
+	const Node *node = list_length(query->jointree->fromlist) != 1 ? NULL : linitial(query->jointree->fromlist);
+	const RangeTblEntry *rte;
+
+	/* subqueries are joined to it */
+	while (node != NULL && IsA(node, JoinExpr) && ((const JoinExpr *) node)->jointype == JOIN_LEFT)
+		node = ((const JoinExpr *) node)->larg;
+	rte = node == NULL || !IsA(node, RangeTblRef) ? NULL :
+		rt_fetch(((const RangeTblRef *) node)->rtindex, query->rtable);
+	return rte != NULL && rte->rtekind == RTE_CTE && rte->ctelevelsup == 0 && strcmp(rte->ctename, cte->ctename) == 0 &&
+		(query->limitCount == NULL || query->sortClause != NIL || query->hasAggs || query->groupClause != NIL);
+}
+
 /* A WITH query of the query around, which is computed for all that read it. */
 static bool
 check_cte_around(GpucolHarmlessCheck *c, const RangeTblEntry *rte)
@@ -379,7 +397,7 @@ check_cte_around(GpucolHarmlessCheck *c, const RangeTblEntry *rte)
 	if (cte == NULL || contain_volatile_functions(cte->ctequery))
 		return gpucol_lower_decline(c->l, "it reads a WITH query of the statement");
 	c->depth = 0;
-	ok = !cte->cterecursive && check_query(c, castNode(Query, cte->ctequery));
+	ok = !cte->cterecursive && (reads_whole(c->around, cte) || check_query(c, castNode(Query, cte->ctequery)));
 	c->depth = depth;
 	return ok || gpucol_lower_decline(c->l, "it reads a WITH query that may raise an error");
 }

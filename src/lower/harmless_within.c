@@ -8,7 +8,8 @@
  *
  *		CASE WHEN a.n < low OR a.n > high THEN NULL ELSE a.n - 1 END
  *
- * A cast among dates and timestamps may leave its type, too, and be the value that an interval is added to.
+ * A cast among dates and timestamps may leave its type, too, and so may date_trunc() and extract() of a constant unit;
+ * each may be the value that an interval is added to.
  *
  * Other arithmetic of integers is computed where it stays within its types (harmless_integers.c):
  *
@@ -25,6 +26,7 @@
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
 #include "optimizer/optimizer.h"
+#include "utils/builtins.h"
 #include "utils/date.h"
 #include "utils/fmgroids.h"
 #include "utils/lsyscache.h"
@@ -185,6 +187,60 @@ cast_value(const Expr *expr)
 	}
 }
 
+/* Is a constant a unit that dates have, too? */
+static bool
+is_unit(const Node *node)
+{
+	static const char *const units[] = {"millennium", "century", "decade", "year", "quarter", "month", "week", "day",
+	"isoyear", "dow", "isodow", "doy", "epoch"};
+	const Const *unit = (const Const *) node;
+	char	   *name;
+
+	if (!IsA(unit, Const) || unit->constisnull || unit->consttype != TEXTOID)
+		return false;
+	name = TextDatumGetCString(unit->constvalue);
+	for (int i = 0; i < (int) lengthof(units); i++)
+	{
+		if (pg_strcasecmp(name, units[i]) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* What a date or a timestamp is truncated or a field is taken of, by a unit that it has; else NULL. */
+static const Expr *
+field_value(const Expr *expr)
+{
+	const FuncExpr *func = (const FuncExpr *) expr;
+
+	if (!IsA(func, FuncExpr))
+		return NULL;
+	switch (func->funcid)
+	{
+		case F_DATE_TRUNC_TEXT_TIMESTAMP:
+		case F_DATE_TRUNC_TEXT_TIMESTAMPTZ:
+		case F_EXTRACT_TEXT_DATE:
+		case F_EXTRACT_TEXT_TIMESTAMP:
+		case F_EXTRACT_TEXT_TIMESTAMPTZ:
+		case F_DATE_PART_TEXT_TIMESTAMP:
+		case F_DATE_PART_TEXT_TIMESTAMPTZ:
+			return is_unit(linitial(func->args)) ? lsecond(func->args) : NULL;
+		default:
+			return NULL;
+	}
+}
+
+/* The time that casts and truncations make a value of; another value itself. */
+static const Expr *
+time_of(const Expr *expr)
+{
+	const Expr *field = field_value(expr);
+
+	if (field != NULL)
+		expr = field;
+	return cast_value(expr) != NULL ? cast_value(expr) : expr;
+}
+
 /* When a value of a type is farther from 0 than there is room. */
 static Expr *
 beyond_room(const Expr *value, Oid type, int64 room)
@@ -198,11 +254,11 @@ static Expr *
 beyond_sum(const Expr *sum)
 {
 	const OpExpr *op = (const OpExpr *) sum;
-	const Expr *value = cast_value(sum);
+	const Expr *value = time_of(sum);
 	Oid			type;
 	int64		room;
 
-	if (value != NULL)
+	if (value != sum)
 	{
 		type = exprType((const Node *) value);
 		return beyond_room(value, type, most_of(type));
@@ -216,9 +272,9 @@ beyond_sum(const Expr *sum)
 	room = room_for(eval_const_expressions(NULL, copyObject(lsecond(op->args))), type);
 	if (room == 0)
 		return NULL;
-	if (cast_value(value) != NULL)
+	if (time_of(value) != value)
 	{
-		value = cast_value(value);
+		value = time_of(value);
 		type = exprType((const Node *) value);
 		room = most_of(type);
 	}
@@ -230,7 +286,7 @@ gpucol_harmless_within_value(const Expr *expr)
 {
 	if (IsA(expr, OpExpr))
 		expr = linitial(((const OpExpr *) expr)->args);
-	return cast_value(expr) != NULL ? cast_value(expr) : expr;
+	return time_of(expr);
 }
 
 Expr *

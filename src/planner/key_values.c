@@ -307,3 +307,49 @@ gpucol_key_values(PlannerInfo *root, List *keys, double rows)
 	}
 	return computed ? Min(groups, Max(rows / ROWS_OF_GROUP, 1)) : groups;
 }
+
+/* The expression that a column of a subquery in FROM is, with the planning of that; NULL: it is none that is known. */
+static Node *
+subquery_column(PlannerInfo **root, Node *key)
+{
+	const Var  *var = (const Var *) key;
+	RelOptInfo *rel;
+
+	if (!IsA(var, Var) || var->varlevelsup != 0 || var->varattno <= 0 || var->varno >= (*root)->simple_rel_array_size)
+		return NULL;
+	rel = (*root)->simple_rel_array[var->varno];
+	if (rel == NULL || rel->rtekind != RTE_SUBQUERY || rel->subroot == NULL)
+		return NULL;
+	*root = rel->subroot;
+	if (var->varattno > list_length((*root)->parse->targetList))
+		return NULL;
+	return (Node *) list_nth_node(TargetEntry, (*root)->parse->targetList, var->varattno - 1)->expr;
+}
+
+bool
+gpucol_key_is_sum(PlannerInfo *root, Node *key)
+{
+	Node	   *column = subquery_column(&root, key);
+
+	check_stack_depth();
+	while (column != NULL && IsA(column, RelabelType))
+		column = (Node *) ((RelabelType *) column)->arg;
+	if (column == NULL || !IsA(column, Aggref))
+		return column != NULL && IsA(column, Var) && gpucol_key_is_sum(root, column);
+	switch (((const Aggref *) column)->aggfnoid)
+	{
+		case F_SUM_INT8:
+		case F_SUM_NUMERIC:
+		case F_SUM_FLOAT4:
+		case F_SUM_FLOAT8:
+		case F_AVG_INT2:
+		case F_AVG_INT4:
+		case F_AVG_INT8:
+		case F_AVG_NUMERIC:
+		case F_AVG_FLOAT4:
+		case F_AVG_FLOAT8:
+			return true;
+		default:
+			return false;
+	}
+}

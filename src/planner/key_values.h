@@ -18,4 +18,10 @@
  */
 extern double gpucol_key_values(PlannerInfo *root, List *keys, double rows);
 
+/*
+ * Is a key a sum or an average that a subquery in FROM computes for its groups?  PostgreSQL takes it to have 200
+ * values, but hardly two groups have the same.
+ */
+extern bool gpucol_key_is_sum(PlannerInfo *root, Node *key);
+
 #endif							/* GPUCOL_PLANNER_KEY_VALUES_H */

@@ -534,14 +534,20 @@ units_private(GpucolGrouping *g)
 static double
 final_groups(GpucolGrouping *g, double estimated)
 {
+	List	   *keys;
+	ListCell   *lc;
+
 	if (g->grouping_sets != NIL)
 		return Min(estimated, list_length(g->grouping_sets) * gpucol_grouping_combinations(g, g->rel->rows, NULL));
 	if (g->group_clause == NIL)
 		return estimated;
-	return Min(estimated,
-			   gpucol_key_values(g->root,
-								 get_sortgrouplist_exprs(g->group_clause, g->root->parse->targetList),
-								 g->rel->rows));
+	keys = get_sortgrouplist_exprs(g->group_clause, g->root->parse->targetList);
+	foreach(lc, keys)
+	{
+		if (gpucol_key_is_sum(g->root, lfirst(lc)))
+			return g->rel->rows;
+	}
+	return Min(estimated, gpucol_key_values(g->root, keys, g->rel->rows));
 }
 
 /* Are rows of a path those of a GpucolWindow?  Of groups over windows estimates are no more than guesses. */

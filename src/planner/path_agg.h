@@ -47,6 +47,10 @@ extern double gpucol_path_agg_groups(PlannerInfo *root, const GpucolGroupPlan *p
 									 const GpucolJoinPipe *pipe, TupleDesc desc, Index rti,
 									 double rows, double *share);
 
+/* ... how many combinations of values have the columns that the engine groups by beside those of the keys. */
+extern double gpucol_path_agg_others(PlannerInfo *root, const GpucolGroupPlan *plan, List *keys,
+									 const GpucolJoinPipe *pipe, TupleDesc desc, Index rti, double rows);
+
 /*
  * path_agg_elements.c: how many elements of each of these aggregates, the first ones of an array, a query
  * and its HAVING ask for, as an IntList; 0: all, or it is no array.

@@ -122,3 +122,21 @@ gpucol_path_agg_groups(PlannerInfo *root, const GpucolGroupPlan *plan, List *key
 		*share = Max(*share, SEVERAL_WEIGHT * sqrt(*share * most / rows));
 	return groups;
 }
+
+double
+gpucol_path_agg_others(PlannerInfo *root, const GpucolGroupPlan *plan, List *keys, const GpucolJoinPipe *pipe,
+					   TupleDesc desc, Index rti, double rows)
+{
+	List	   *columns = pull_var_clause((Node *) keys, PVC_RECURSE_PLACEHOLDERS);
+	double		values = 1;
+
+	for (int i = 0; i < plan->nbase; i++)
+	{
+		AttrNumber	attnum = plan->base[i].attnum;
+		Var		   *var = base_var(pipe, rti, attnum, TupleDescAttr(desc, attnum - 1));
+
+		if (plan->base[i].unit == 0 && !list_member(columns, var))
+			values *= estimate_num_groups(root, list_make1(var), rows, NULL, NULL);
+	}
+	return values;
+}

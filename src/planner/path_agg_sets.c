@@ -28,6 +28,7 @@
 #include "plan/group_sets.h"
 #include "plan/reason.h"
 #include "planner/key_values.h"
+#include "planner/path_agg.h"
 #include "planner/path_agg_grouping.h"
 
 /* More sets than that are those of one aggregation. */
@@ -54,15 +55,17 @@ gpucol_grouping_joined_sets(const GpucolGrouping *g, double groups, double rows)
 	int			nkeys = list_length(g->keys);
 	GpucolSetOrder order;
 	double		joined = 0;
+	double		others;
 
-	groups = Min(groups, gpucol_grouping_combinations(g, rows, NULL));
+	others = gpucol_path_agg_others(g->root, &g->plan, g->keys, g->pipe, g->lower->desc, g->rel->relid, rows);
+	groups = Min(groups, others * gpucol_grouping_combinations(g, rows, NULL));
 	gpucol_group_sets_init(g->sets.sets, NIL, nkeys, &order);
 	for (uint32 set = 0; set < order.nsets; set++)
 	{
 		int			parent = g->plan.nhost > 0 ? GPUCOL_GROUP_SETS_ROOT : order.parents[set];
 
 		joined += parent == GPUCOL_GROUP_SETS_ROOT ? groups :
-			Min(groups, gpucol_grouping_combinations(g, rows, order.left_out + (Size) parent * nkeys));
+			Min(groups, others * gpucol_grouping_combinations(g, rows, order.left_out + (Size) parent * nkeys));
 	}
 	return joined;
 }

@@ -32,7 +32,7 @@ SELECT * FROM compare('WITH c AS (SELECT cust, store, count(*) AS n FROM ret GRO
 SELECT * FROM compare('WITH c AS (SELECT cust, store, sum(v) AS n FROM ret GROUP BY cust, store), d AS (SELECT store, max(n) AS m FROM c GROUP BY store) SELECT cust FROM c a WHERE n >= (SELECT sum(m) FROM d WHERE d.store = a.store)');
 SELECT * FROM compare('WITH c AS MATERIALIZED (SELECT store, sum(v) AS n FROM ret GROUP BY store) SELECT cust, v FROM ret a WHERE v * 400 > (SELECT max(c.n) FROM c JOIN ret r ON r.store = c.store WHERE c.store = a.store)');
 SELECT * FROM compare('SELECT * FROM (WITH c AS (SELECT cust, store, sum(v) AS n FROM ret GROUP BY cust, store) SELECT cust FROM c a WHERE n > (SELECT avg(n) FROM c b WHERE b.store = a.store)) s WHERE cust > 17');
--- these stay: what may raise an error, what is volatile, recursion
+-- what may raise an error is read to its end in any case; these stay: what is volatile, recursion
 SELECT * FROM compare('WITH c AS (SELECT cust, store, sum(10 / (v + 1)) AS n FROM ret GROUP BY cust, store) SELECT cust FROM c a WHERE n > (SELECT avg(n) FROM c b WHERE b.store = a.store)');
 SELECT * FROM compare('WITH c AS (SELECT cust, store, sum(v) + (random() * 0)::int AS n FROM ret GROUP BY cust, store) SELECT cust FROM c a WHERE n > (SELECT avg(n) FROM c b WHERE b.store = a.store)');
 SELECT * FROM compare('WITH RECURSIVE c AS (SELECT 1 AS store, (SELECT max(v) FROM ret) AS n UNION ALL SELECT store + 1, n FROM c WHERE store < 9) SELECT DISTINCT store FROM ret a WHERE v < (SELECT max(n) FROM c WHERE c.store = a.store)');
