@@ -171,6 +171,25 @@ check_sort(GpucolHarmlessCheck *c, List *clauses, List *tlist)
 }
 
 bool
+gpucol_harmless_ordered(const Aggref *agg)
+{
+	const Const *share = list_length(agg->aggdirectargs) != 1 ? NULL :
+		(const Const *) eval_const_expressions(NULL, copyObject(linitial(agg->aggdirectargs)));
+
+	switch (agg->aggkind == AGGKIND_ORDERED_SET ? agg->aggfnoid : InvalidOid)
+	{
+		case F_PERCENTILE_CONT_FLOAT8_FLOAT8:
+		case F_PERCENTILE_DISC_FLOAT8_ANYELEMENT:
+			return IsA(share, Const) && (share->constisnull || (DatumGetFloat8(share->constvalue) >= 0 &&
+																DatumGetFloat8(share->constvalue) <= 1));
+		case F_MODE:
+			return true;
+		default:
+			return false;
+	}
+}
+
+bool
 gpucol_harmless_check_aggregate(GpucolHarmlessCheck *c, const Aggref *agg)
 {
 	bool		counts;
@@ -179,7 +198,8 @@ gpucol_harmless_check_aggregate(GpucolHarmlessCheck *c, const Aggref *agg)
 	if (c->collects && c->depth == 1 && agg->agglevelsup == 0 && gpucol_harmless_collects(agg->aggfnoid))
 		return !checkExprHasSubLink((Node *) agg) ||
 			gpucol_lower_decline(c->l, "aggregate %s has a subquery in it", get_func_name(agg->aggfnoid));
-	if ((!gpucol_harmless_aggregate(agg->aggfnoid, &counts) && !gpucol_harmless_floats_is_within(agg)) ||
+	if (gpucol_harmless_ordered(agg) ? !check_sort(c, agg->aggorder, agg->args) || agg->agglevelsup != 0 :
+		(!gpucol_harmless_aggregate(agg->aggfnoid, &counts) && !gpucol_harmless_floats_is_within(agg)) ||
 		agg->aggkind != AGGKIND_NORMAL || agg->aggorder != NIL || agg->agglevelsup != 0)
 		return gpucol_lower_decline(c->l, "aggregate %s is not known to be free of errors",
 									get_func_name(agg->aggfnoid));

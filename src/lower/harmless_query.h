@@ -30,6 +30,12 @@ extern const char *gpucol_harmless_reader(Query *query, const char *cte, int up)
 /* A query's own WITH query of this name, or NULL. */
 extern CommonTableExpr *gpucol_harmless_find_cte(const Query *query, const char *name);
 
+/*
+ * Is an aggregate percentile_cont of floats, percentile_disc or mode, of a constant share?  It gives NULL of no rows,
+ * and raises no error but those of its arguments and of their order.
+ */
+extern bool gpucol_harmless_ordered(const Aggref *agg);
+
 /* The same of an expression over the columns of `query`, which are values. */
 extern const char *gpucol_harmless_expr(Query *query, Expr *expr);
 

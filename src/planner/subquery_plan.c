@@ -11,13 +11,19 @@
  */
 #include "postgres.h"
 
+#include "access/htup_details.h"
+#include "catalog/pg_statistic.h"
+#include "miscadmin.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
+#include "optimizer/optimizer.h"
 #include "optimizer/planmain.h"
 #include "optimizer/planner.h"
+#include "utils/syscache.h"
 
 #include "guc.h"
 #include "plan/reason.h"
+#include "plan/walk.h"
 #include "planner/planner.h"
 #include "planner/subquery.h"
 
@@ -116,6 +122,86 @@ actions_cost(const Plan *plan)
 	return cost * outerPlan(plan)->plan_rows;
 }
 
+/* What share of a column of a subquery's is NULL, as statistics tell. */
+static double
+null_share(const TargetEntry *tle)
+{
+	HeapTuple	tuple;
+	double		share = 0;
+
+	if (IsA(tle->expr, Const))
+		return ((const Const *) tle->expr)->constisnull ? 1 : 0;
+	tuple = OidIsValid(tle->resorigtbl) ?
+		SearchSysCache3(STATRELATTINH, ObjectIdGetDatum(tle->resorigtbl), Int16GetDatum(tle->resorigcol),
+						BoolGetDatum(false)) : NULL;
+	if (HeapTupleIsValid(tuple))
+	{
+		share = ((Form_pg_statistic) GETSTRUCT(tuple))->stanullfrac;
+		ReleaseSysCache(tuple);
+	}
+	return share;
+}
+
+/* What walks of plans add up. */
+typedef struct Scanned
+{
+	const PlannedStmt *stmt;
+	double		rows;			/* of the node at hand */
+	double		cost;
+} Scanned;
+
+/*
+ * A row that finds no equal one in the hash table of a NOT IN of several columns is compared with all of the
+ * subquery's rows that have a NULL, which PostgreSQL does not count.
+ */
+static bool
+add_partial_matches(Node *node, Scanned *scanned)
+{
+	const SubPlan *subplan = (const SubPlan *) node;
+
+	if (node == NULL)
+		return false;
+	if (IsA(node, SubPlan) && subplan->useHashTable && !subplan->unknownEqFalse && list_length(subplan->paramIds) > 1)
+	{
+		const Plan *plan = list_nth(scanned->stmt->subplans, subplan->plan_id - 1);
+		double		shown = 1;
+		ListCell   *lc;
+
+		foreach(lc, plan->targetlist)
+			shown *= lfirst_node(TargetEntry, lc)->resjunk ? 1 : 1 - null_share(lfirst(lc));
+		scanned->cost += scanned->rows * plan->plan_rows * (1 - shown) * list_length(subplan->paramIds) *
+			cpu_operator_cost;
+	}
+	return expression_tree_walker(node, add_partial_matches, scanned);
+}
+
+static void
+visit_plan(Plan *plan, void *context)
+{
+	Scanned    *scanned = context;
+
+	check_stack_depth();
+	scanned->rows = plan->plan_rows;
+	add_partial_matches((Node *) plan->targetlist, scanned);
+	add_partial_matches((Node *) plan->qual, scanned);
+	gpucol_plan_walk(plan, visit_plan, context);
+}
+
+static double
+partial_matches_cost(const PlannedStmt *stmt)
+{
+	Scanned		scanned = {.stmt = stmt};
+	ListCell   *lc;
+
+	visit_plan(stmt->planTree, &scanned);
+	foreach(lc, stmt->subplans)
+	{
+		if (lfirst(lc) != NULL)
+			visit_plan(lfirst(lc), &scanned);
+	}
+	return scanned.cost;
+}
+
 /*
  * Plan a statement one way by the next planner hook, since other extensions' hooks of paths count on
  * theirs having been called; `before` are the reasons noted before.
@@ -131,7 +217,8 @@ try_way(Way *way, planner_hook_type planner, List *before, const char *query_str
 	way->stmt = planner(copyObject(way->parse), query_string, cursor_options, params);
 	way->reasons = gpucol_reason_swap(NIL);
 	plan = way->stmt->planTree;
-	way->cost = plan->startup_cost + part * (plan->total_cost - plan->startup_cost) + actions_cost(plan);
+	way->cost = plan->startup_cost + part * (plan->total_cost - plan->startup_cost) + actions_cost(plan) +
+		partial_matches_cost(way->stmt);
 }
 
 /*

@@ -347,7 +347,7 @@ join_aggregate(const Aggref *agg, GpucolGroupedJoin *join)
 	if (gpucol_harmless_floats(agg->aggfnoid))
 		return join_floats(agg, join);
 	var = gpucol_grouped_var(join, gpucol_grouped_column(join, (Expr *) agg, get_func_name(agg->aggfnoid)), true);
-	if (!gpucol_harmless_aggregate(agg->aggfnoid, &counts) &&
+	if (!gpucol_harmless_aggregate(agg->aggfnoid, &counts) && !gpucol_harmless_ordered(agg) &&
 		!(join->collects && gpucol_harmless_collects(agg->aggfnoid)))
 		join->reason = psprintf("aggregate %s is not known to be free of errors",
 								get_func_name(agg->aggfnoid));
@@ -718,15 +718,56 @@ decline_exists(Query *query)
 	return gpucol_grouped_decline_any(query);
 }
 
+/*
+ * An EXISTS that conditions on outer columns alone correlate, as these and an EXISTS that nothing correlates; NULL: it
+ * is none.  `inner` is its query, whose conditions are used.
+ */
+static Node *
+exists_apart(Query *inner)
+{
+	List	   *outside = NIL;
+	List	   *rest = NIL;
+	SubLink    *exists = makeNode(SubLink);
+	BooleanTest *holds = makeNode(BooleanTest);
+	GpucolReferences found;
+	ListCell   *lc;
+
+	foreach(lc, gpucol_grouped_split(inner))
+	{
+		found = gpucol_subquery_references(lfirst(lc));
+		if (found.outer && !found.own && !found.farther && !checkExprHasSubLink(lfirst(lc)))
+			outside = lappend(outside, gpucol_grouped_move_out(lfirst(lc)));
+		else
+			rest = lappend(rest, lfirst(lc));
+	}
+	if (outside == NIL)
+		return NULL;
+	inner->jointree->quals = rest == NIL ? NULL : (Node *) make_ands_explicit(rest);
+	exists->subLinkType = EXISTS_SUBLINK;
+	exists->subselect = (Node *) inner;
+	exists->location = -1;
+	found = gpucol_subquery_references((Node *) exists);
+	if (found.own || found.outer || found.farther)
+		return NULL;
+	holds->arg = make_ands_explicit(outside);
+	holds->booltesttype = IS_TRUE;
+	holds->location = -1;
+	return (Node *) make_andclause(list_make2(holds, exists));
+}
+
 Node *
 gpucol_subquery_join_exists(Query *query, SubLink *sublink)
 {
 	Query	   *inner = castNode(Query, sublink->subselect);
 	GpucolGroupedJoin join = {.outer = query,.relid = test_table(sublink, query)};
 	GpucolReferences found = gpucol_subquery_references((Node *) inner);
+	Node	   *apart;
 
 	if (!found.own && !found.outer && !found.farther)
 		return (Node *) sublink;
+	apart = decline_exists(inner) == NULL ? exists_apart(copyObject(inner)) : NULL;
+	if (apart != NULL)
+		return apart;
 	inner = copyObject(inner);
 	gpucol_subquery_split_first(inner);
 	if (inner->groupClause != NIL)

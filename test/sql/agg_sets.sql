@@ -177,5 +177,14 @@ SELECT d FROM differ('SELECT e, d, c, sum(big) FROM fine GROUP BY ROLLUP (e, d, 
 SELECT d FROM unnest('{"ROLLUP (name, d, c, b)","CUBE (name, d, c, b)","GROUPING SETS ((name, b), (d, c), (c), (name), ())"}'::text[]) sets,
 	differ(format('SELECT name, d, c, b, count(*), sum(a), min(c), grouping(name, d, c, b) FROM fine JOIN side USING (e) GROUP BY %s', sets)) d WHERE d IS NOT NULL;
 
+-- values that are counted among finer groups: an aggregation for each set, where all sets together would have nearly as
+-- many groups as there are rows
+CREATE TABLE buy (who int, a int, b text, n int) USING gpucol;
+INSERT INTO buy SELECT i * 7919 % 10007, i % 12, 'b' || i % 5, i FROM generate_series(1, 30000) i;
+ANALYZE buy;
+EXPLAIN (COSTS OFF) SELECT a, b, count(DISTINCT who) FROM buy GROUP BY ROLLUP (a, b);
+SELECT d FROM unnest('{"ROLLUP (a, b)","CUBE (a, b)","GROUPING SETS ((b), (a), ())"}'::text[]) sets,
+	differ(format('SELECT a, b, count(DISTINCT who), sum(n), grouping(a, b) FROM buy GROUP BY %s HAVING count(DISTINCT who) > 10', sets)) d WHERE d IS NOT NULL;
+
 SET client_min_messages = error;
 DROP SCHEMA agg_sets CASCADE;

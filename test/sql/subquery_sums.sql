@@ -81,6 +81,24 @@ SELECT compare('WITH m AS (SELECT s.w, date_trunc(''month'', s.day) mo, sum(s.n)
 SELECT compare('WITH m AS (SELECT s.w, date_trunc(''month'', s.day) mo, sum(s.n) t FROM seen s GROUP BY 1, 2) SELECT a.w, a.mo, (SELECT b.t FROM m b WHERE b.w = a.w AND b.mo = a.mo - interval ''1 month'') d, (SELECT count(*) FROM m b WHERE b.w = a.w AND b.mo < a.mo) c FROM m a ORDER BY 1, 2 LIMIT 20');
 SELECT compare('WITH m AS (SELECT s.w, 7 / (s.w - 5) x, sum(s.n) t FROM seen s GROUP BY 1, 2) SELECT a.w, (SELECT sum(b.t) FROM m b WHERE b.w = a.w) d FROM m a');
 SELECT compare('WITH m AS (SELECT s.w, 7 / (s.w - 5) x, sum(s.n) t FROM seen s GROUP BY 1, 2) SELECT a.id, (SELECT sum(b.t) FROM m b WHERE b.w = a.w) d FROM ask a WHERE a.id < 0');
+-- EXISTS and NOT IN that conditions on the outer row alone correlate: an EXISTS that is asked for once
+SELECT compare('SELECT a.id, EXISTS (SELECT FROM seen s WHERE a.k = 5 AND s.n > 7) FROM ask a', 'GpucolScan|GpucolJoin', 'once');
+SELECT compare('SELECT a.id, EXISTS (SELECT FROM seen s WHERE a.k = 5 AND s.n < 0) FROM ask a WHERE a.w = 3 OR NOT EXISTS (SELECT FROM seen s WHERE a.k = 5 AND a.w > 2)', 'GpucolScan|GpucolJoin', 'once');
+SELECT compare('SELECT a.id FROM ask a WHERE (a.k, a.w) NOT IN (SELECT s.k, 3 FROM seen s WHERE s.n < 400)');
+SELECT compare('SELECT a.id FROM ask a WHERE (a.k, a.w) NOT IN (SELECT s.k, 3 FROM seen s WHERE s.n < 400 AND s.k IS NOT NULL)');
+SELECT compare('SELECT a.id FROM ask a WHERE (a.k, 5) NOT IN (SELECT s.k, s.w FROM seen s)');
+SELECT compare('SELECT a.id FROM ask a WHERE (a.k, a.w) NOT IN (SELECT s.k, NULL::int FROM seen s WHERE s.n < 40)');
+SELECT compare('SELECT a.id, (a.k, a.w) NOT IN (SELECT s.k, 3 FROM seen s WHERE s.n < 400) FROM ask a');
+SELECT compare('SELECT a.id, (a.k, a.w) IN (SELECT 5, s.w FROM nothing s) FROM ask a');
+-- percentiles and modes
+SELECT compare('SELECT a.id FROM ask a WHERE a.id > (SELECT percentile_cont(0.05) WITHIN GROUP (ORDER BY s.n) FROM seen s WHERE s.k = a.k)');
+SELECT compare('SELECT a.id, (SELECT percentile_disc(0.5) WITHIN GROUP (ORDER BY s.t) FROM seen s WHERE s.k + 1 = a.k), (SELECT mode() WITHIN GROUP (ORDER BY s.w) FROM seen s WHERE s.k = a.k) FROM ask a');
+SELECT compare('SELECT a.id, l.* FROM ask a, LATERAL (SELECT percentile_cont(0.9) WITHIN GROUP (ORDER BY s.f DESC) p, percentile_disc(0) WITHIN GROUP (ORDER BY s.at) q, count(*) c FROM seen s WHERE s.k = a.k) l');
+SELECT compare('SELECT a.id, (SELECT percentile_cont(NULL) WITHIN GROUP (ORDER BY s.n) FROM seen s WHERE s.k = a.k) FROM ask a');
+SELECT compare('SELECT a.id, (SELECT percentile_cont(1.5) WITHIN GROUP (ORDER BY s.n) FROM seen s WHERE s.k = a.k) FROM ask a');
+SELECT compare('SELECT a.id, (SELECT percentile_cont(ARRAY[0.5, 0.9]) WITHIN GROUP (ORDER BY s.n) FROM seen s WHERE s.k = a.k) FROM ask a');
+SELECT compare('SELECT a.id, (SELECT percentile_disc(0.5) WITHIN GROUP (ORDER BY s.n + 1) FILTER (WHERE s.n < 900) FROM seen s WHERE s.k = a.k) FROM ask a');
+SELECT compare('SELECT a.id, (SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY s.n) FROM nothing s WHERE s.k = a.k) FROM ask a');
 -- units that dates have not, and that are no constants
 SELECT compare('SELECT a.id, (SELECT sum(s.n) FROM seen s WHERE date_trunc(CASE WHEN s.n > 0 THEN ''week'' END, s.at) = a.at) FROM ask a');
 SELECT compare('SELECT a.id, (SELECT sum(s.n) FROM seen s WHERE extract(hour FROM s.at) = a.k) FROM ask a');
