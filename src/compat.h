@@ -672,4 +672,22 @@ gpucol_compat_move_permissions(Query *from, Query *to, RangeTblEntry *rte)
 #define gpucol_compat_calls_function(op)	((op) == EEOP_FUNCEXPR || (op) == EEOP_FUNCEXPR_STRICT)
 #endif
 
+/*
+ * Look a time zone's abbreviation, in lower case, up: its type (UNKNOWN_FIELD: it is none), offset and zone.  False
+ * if the configuration has an error.
+ */
+#include "utils/datetime.h"
+static inline bool
+gpucol_compat_decode_abbreviation(char *lower, int *type, int *offset, pg_tz **zone)
+{
+#if PG_VERSION_NUM >= 160000
+	DateTimeErrorExtra extra;
+
+	return DecodeTimezoneAbbrev(0, lower, type, offset, zone, &extra) == 0;
+#else
+	*type = DecodeTimezoneAbbrev(0, lower, offset, zone);
+	return true;
+#endif
+}
+
 #endif							/* GPUCOL_COMPAT_H */

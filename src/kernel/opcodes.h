@@ -137,6 +137,10 @@ GPUCOL_OPCODE(SPAN_S, I, S, NONE, NONE) /* a part of an interval as PostgreSQL s
 GPUCOL_OPCODE(SPAN_ADD_I, I, I, I, NONE)	/* aux negative: less b */
 GPUCOL_OPCODE(AGE_I, I, I, I, NONE) /* a part of age(a, b) of timestamps */
 
+/* a timestamp to a zone's local time, or back (aux: GPUCOL_ZONE_TO_STAMP); the CPU engine */
+GPUCOL_OPCODE(ZONE_I, I, I, NONE, NONE) /* constants from b: a GpucolTimeZone */
+GPUCOL_OPCODE(ZONE_S, I, I, S, NONE)	/* b: the host's address of one; GPUCOL_UNSUPPORTED where it is empty */
+
 /* a, which is an error above b; where one is NULL it is not: bounds of ranges; the CPU engine */
 GPUCOL_OPCODE(ORDERED_I, I, I, I, NONE)
 

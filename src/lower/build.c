@@ -213,6 +213,8 @@ may_raise(GpucolOpcode op, int aux)
 		case GPUCOL_OP_DATE_ADD_I:
 		case GPUCOL_OP_TIME_DIFF_I:
 		case GPUCOL_OP_SHIFT_I:
+		case GPUCOL_OP_ZONE_I:
+		case GPUCOL_OP_ZONE_S:
 		case GPUCOL_OP_D_TO_I:
 		case GPUCOL_OP_SPAN_ADD_I:
 		case GPUCOL_OP_AGE_I:

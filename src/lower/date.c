@@ -4,8 +4,8 @@
  *	  Functions of dates, timestamps and times, as integer arithmetic: date_trunc,
  *	  fields (lower/field.c), casts, and sums with days and intervals.
  *
- * A timestamptz is computed with as a timestamp where the session's time zone is UTC,
- * which is asked again at the start of each scan.
+ * A timestamptz is computed with as a timestamp: moved to the session's time zone, which is
+ * asked for again at the start of each scan, unless that is UTC (lower/zone.c).
  *
  * Infinity stays what it is, or becomes NULL as a time.  What PostgreSQL reports as out
  * of range makes the statement fall back, which only aggregations can.
@@ -23,7 +23,7 @@
 #include "utils/datetime.h"
 #include "utils/fmgroids.h"
 
-#include "kernel/time_shift.h"
+#include "kernel/time_zone.h"
 #include "lower/calendar.h"
 
 /* The first day that no timestamp has. */
@@ -401,8 +401,42 @@ lower_unmasked(GpucolLower *l, const DateFunction *f, GpucolDateField field, uin
 }
 
 /*
- * Lower a function of a date, a timestamp or a time.  *matched says whether the
- * function is one that is known here.
+ * date_trunc() of a local time as a timestamptz: a day and what is longer begins when the zone says; parts of a
+ * day begin as long before the time as in the zone.
+ */
+static bool
+trunc_to_zone(GpucolLower *l, GpucolDateField field, uint16 stamp, uint16 local, uint16 *reg)
+{
+	if (field >= GPUCOL_FIELD_DAY)
+		return gpucol_lower_session_zone(l, GPUCOL_ZONE_TO_STAMP, reg);
+	*reg = gpucol_calendar_op(l, GPUCOL_OP_SUB_I, *reg, gpucol_calendar_op(l, GPUCOL_OP_SUB_I, local, stamp));
+	return true;
+}
+
+/* A function of a timestamptz, or of what becomes one, in a time zone other than UTC. */
+static bool
+lower_zoned(GpucolLower *l, const DateFunction *f, GpucolDateField field, uint16 arg, GpucolValue *out)
+{
+	bool		makes_stamp = f->oid == F_TIMESTAMPTZ_DATE || f->oid == F_TIMESTAMPTZ_TIMESTAMP;
+	uint16		local = arg;
+
+	if (!makes_stamp && !gpucol_lower_session_zone(l, 0, &local))
+		return false;
+	if (f->kind == GPUCOL_DATE_DAYS && !l->aggregating)
+	{
+		if (!lower_checked_stamp(l, local, out))
+			return false;
+	}
+	else if (!lower_unmasked(l, f, field, local, out))
+		return false;
+	if (makes_stamp)
+		return gpucol_lower_session_zone(l, GPUCOL_ZONE_TO_STAMP, &out->reg);
+	return f->result != TO_TRUNCATED || trunc_to_zone(l, field, arg, local, &out->reg);
+}
+
+/*
+ * Lower a function of a date, a timestamp or a time, or AT TIME ZONE.  *matched says whether
+ * the function is one that is known here.
  */
 bool
 gpucol_lower_date(GpucolLower *l, Oid funcid, List *args, bool *matched,
@@ -414,7 +448,7 @@ gpucol_lower_date(GpucolLower *l, Oid funcid, List *args, bool *matched,
 
 	*matched = f != NULL;
 	if (f == NULL)
-		return false;
+		return gpucol_lower_zone(l, funcid, args, matched, out);
 	if (list_length(args) == 2)
 	{
 		field = gpucol_calendar_field(linitial(args));
@@ -422,11 +456,11 @@ gpucol_lower_date(GpucolLower *l, Oid funcid, List *args, bool *matched,
 			return gpucol_lower_decline(l, "this field of a date or timestamp");
 	}
 	/* seconds since the epoch do not depend on the time zone */
-	if (f->zoned && !(field == GPUCOL_FIELD_EPOCH && f->result != TO_TRUNCATED) &&
-		!gpucol_calendar_session_is_utc())
-		return gpucol_lower_decline(l, "function of a time zone other than UTC");
 	if (!gpucol_lower_expr(l, llast(args), &v))
 		return false;
+	if (f->zoned && !(field == GPUCOL_FIELD_EPOCH && f->result != TO_TRUNCATED) &&
+		!gpucol_calendar_session_is_utc())
+		return lower_zoned(l, f, field, v.reg, out);
 	if (f->result == TO_STAMP && f->kind == GPUCOL_DATE_DAYS && !l->aggregating)
 		return lower_checked_stamp(l, v.reg, out);
 	return lower_unmasked(l, f, field, v.reg, out);

@@ -17,6 +17,7 @@
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
 #include "optimizer/optimizer.h"
+#include "utils/fmgroids.h"
 #include "utils/lsyscache.h"
 
 #include "lower/harmless.h"
@@ -117,11 +118,9 @@ gpucol_lower_host(GpucolLower *l, Expr *expr, int *column, int *id)
 	return true;
 }
 
-/*
- * Have the host make a BYTES value of those of one column; sets the class and the register.
- */
-bool
-gpucol_lower_host_map(GpucolLower *l, Expr *expr, GpucolValue *out)
+/* Have the host make of the values of one column what an expression makes, or what `made` says of its values. */
+static bool
+lower_map(GpucolLower *l, Expr *expr, Expr *(*made) (Expr *expr), GpucolValue *out)
 {
 	AttrNumber	attnum = find_column(l, expr);
 	int			column;
@@ -133,12 +132,41 @@ gpucol_lower_host_map(GpucolLower *l, Expr *expr, GpucolValue *out)
 		expr = (Expr *) constant_mutator((Node *) expr, l);
 	if (!gpucol_harmless_condition(l, expr))
 		return false;
+	expr = (Expr *) renumber_mutator((Node *) (made == NULL ? expr : made(expr)), NULL);
 	column = gpucol_lower_column(l, attnum);
 	reg = gpucol_lower_emit(l, GPUCOL_OP_LOAD_S, GPUCOL_NO_REG, GPUCOL_NO_REG, GPUCOL_NO_REG, column);
 	memset(out, 0, sizeof(*out));
 	out->cls = GPUCOL_CLASS_S;
 	out->scale_reg = GPUCOL_NO_REG;
 	out->reg = gpucol_lower_emit(l, GPUCOL_OP_HOST_MAP, reg, GPUCOL_NO_REG, GPUCOL_NO_REG,
-								 gpucol_lower_add_host(l, column, (Expr *) renumber_mutator((Node *) expr, NULL)));
+								 gpucol_lower_add_host(l, column, expr));
 	return true;
+}
+
+/*
+ * Have the host make a BYTES value of those of one column; sets the class and the register.
+ */
+bool
+gpucol_lower_host_map(GpucolLower *l, Expr *expr, GpucolValue *out)
+{
+	return lower_map(l, expr, NULL, out);
+}
+
+/* A call that says that tables of a zone are made (host_test.c). */
+static Expr *
+zone_call(Expr *zone)
+{
+	Const	   *stamp = makeConst(TIMESTAMPTZOID, -1, InvalidOid, sizeof(int64), (Datum) 0, true, FLOAT8PASSBYVAL);
+
+	return (Expr *) makeFuncExpr(F_TIMEZONE_TEXT_TIMESTAMPTZ, TIMESTAMPOID, list_make2(zone, stamp), InvalidOid,
+								 InvalidOid, COERCE_EXPLICIT_CALL);
+}
+
+/*
+ * Have the host make tables of the time zones that a text made of one column names: their addresses are the values.
+ */
+bool
+gpucol_lower_host_zones(GpucolLower *l, Expr *zone, GpucolValue *out)
+{
+	return lower_map(l, zone, zone_call, out);
 }

@@ -16,6 +16,9 @@
 #include "catalog/pg_type.h"
 #include "executor/executor.h"
 #include "nodes/nodeFuncs.h"
+#include "pgtime.h"
+#include "utils/fmgroids.h"
+#include "utils/hsearch.h"
 #include "utils/memutils.h"
 
 #include "lower/harmless.h"
@@ -23,6 +26,7 @@
 #include "lower/match.h"
 #include "lower/match_array.h"
 #include "lower/order.h"
+#include "lower/zone_table.h"
 
 /* A test ready for evaluation. */
 typedef struct HostTest
@@ -34,8 +38,18 @@ typedef struct HostTest
 	TupleTableSlot *slot;		/* one column: the value under test */
 	const GpucolTypeMap *map;
 	bool		grows;			/* long values are refused (harmless.h) */
+	bool		zones;			/* tables of time zones are made: */
+	HTAB	   *tables;			/* ZoneEntry by name; */
+	MemoryContext kept;			/* of the tables */
 	GpucolTypeMap made;			/* of the values that are made */
 } HostTest;
+
+/* The table of a time zone. */
+typedef struct ZoneEntry
+{
+	char		name[TZ_STRLEN_MAX + 1];
+	const GpucolTimeZone *table;	/* or NULL: there is none */
+} ZoneEntry;
 
 typedef struct HostContext
 {
@@ -106,6 +120,37 @@ host_test(void *arg, int id, int n, const GpucolBytes *values,
 	MemoryContextSwitchTo(old);
 }
 
+/*
+ * The address of the table of the zone that a text names, as a value; an empty one if there is none.  Tables live as
+ * long as the test.
+ */
+static GpucolBytes
+zone_value(HostTest *test, Datum zone)
+{
+	const text *name = DatumGetTextPP(zone);
+	int			len = VARSIZE_ANY_EXHDR(name);
+	char		key[TZ_STRLEN_MAX + 1] = {0};
+	ZoneEntry  *entry;
+	bool		found;
+
+	if (len > TZ_STRLEN_MAX)
+		return (GpucolBytes) {"", 0};
+	memcpy(key, VARDATA_ANY(name), len);
+	entry = hash_search(test->tables, key, HASH_ENTER, &found);
+	if (!found)
+	{
+		const GpucolTimeZone *table;
+
+		entry->table = NULL;
+		table = gpucol_zone_by_name(key, len);
+		if (table != NULL)
+			entry->table = memcpy(MemoryContextAlloc(test->kept, table->size), table, table->size);
+	}
+	if (entry->table == NULL)
+		return (GpucolBytes) {"", 0};
+	return (GpucolBytes) {(const char *) &entry->table, sizeof(entry->table)};
+}
+
 /* GpucolHost's callback: the values lie in the scratch context. */
 static void
 host_map(void *arg, int id, int n, const GpucolBytes *values, const bool *isnull,
@@ -125,7 +170,7 @@ host_map(void *arg, int id, int n, const GpucolBytes *values, const bool *isnull
 		if (!eval_value(context, test, &values[i], isnull != NULL && isnull[i], &result, &null) || null)
 			continue;
 		made[i] = 1;
-		results[i] = gpucol_typemap_to_bytes(&test->made, result);
+		results[i] = test->zones ? zone_value(test, result) : gpucol_typemap_to_bytes(&test->made, result);
 	}
 	MemoryContextSwitchTo(old);
 }
@@ -160,6 +205,20 @@ host_any_thread(void *arg, int id)
 	return ((HostContext *) arg)->tests[id].match != NULL;
 }
 
+/* Is it the call that stands for tables of time zones?  Then the zone, and where they are kept. */
+static Expr *
+init_zones(HostTest *test, Expr *expr)
+{
+	HASHCTL		ctl = {.keysize = TZ_STRLEN_MAX + 1,.entrysize = sizeof(ZoneEntry),.hcxt = CurrentMemoryContext};
+
+	test->zones = IsA(expr, FuncExpr) && ((FuncExpr *) expr)->funcid == F_TIMEZONE_TEXT_TIMESTAMPTZ;
+	if (!test->zones)
+		return expr;
+	test->kept = CurrentMemoryContext;
+	test->tables = hash_create("gpucol time zones", 64, &ctl, HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
+	return linitial(((FuncExpr *) expr)->args);
+}
+
 /* Compile one test. */
 static void
 init_test(HostTest *test, GpucolLower *l, const GpucolHostTest *host,
@@ -178,7 +237,7 @@ init_test(HostTest *test, GpucolLower *l, const GpucolHostTest *host,
 						exprCollation((Node *) host->expr));
 	TupleDescCopyEntry(desc, 1, l->desc, l->columns[host->column].attnum);
 	test->slot = MakeSingleTupleTableSlot(desc, &TTSOpsVirtual);
-	test->state = gpucol_lower_init(host->expr, ps);
+	test->state = gpucol_lower_init(init_zones(test, host->expr), ps);
 	test->map = &l->maps[host->column];
 	test->grows = test->match == NULL && gpucol_harmless_grows((Node *) host->expr);
 }

@@ -280,6 +280,10 @@ extern __int128 gpucol_lower_power10(int n);
 extern bool gpucol_lower_date(GpucolLower *l, Oid funcid, List *args,
 							  bool *matched, GpucolValue *out);
 
+/* lower/zone.c: AT TIME ZONE; a register moved by the session's time zone (aux: kernel/time_zone.h) */
+extern bool gpucol_lower_zone(GpucolLower *l, Oid funcid, List *args, bool *matched, GpucolValue *out);
+extern bool gpucol_lower_session_zone(GpucolLower *l, int aux, uint16 *reg);
+
 /* What a regular expression is beside its pattern. */
 typedef struct GpucolPatternFacts
 {
@@ -390,5 +394,6 @@ extern bool gpucol_lower_range(GpucolLower *l, Expr *clause);
 /* lower/host.c: predicates that PostgreSQL evaluates once per value, and what it makes of them */
 extern bool gpucol_lower_host(GpucolLower *l, Expr *expr, int *column, int *id);
 extern bool gpucol_lower_host_map(GpucolLower *l, Expr *expr, GpucolValue *out);
+extern bool gpucol_lower_host_zones(GpucolLower *l, Expr *zone, GpucolValue *out);
 
 #endif							/* GPUCOL_LOWER_LOWER_H */

@@ -288,10 +288,7 @@ typedef struct GpucolCpuReg
 	int			shown;			/* so many digits each (engine/cpu/expr_alike.c) */
 } GpucolCpuReg;
 
-/*
- * The least and greatest value that a register of class I, D or B can have in the segment or
- * delta batch at hand, where it is not NULL.
- */
+/* The least and greatest value, not NULL, that a register of class I, D or B can have in the segment or delta batch. */
 typedef struct GpucolCpuBounds
 {
 	bool		known;			/* they fit int64; always of classes I and B */
@@ -465,8 +462,10 @@ typedef struct GpucolCpuFold
 /* What is known of the program, and of its values in a segment. */
 typedef struct GpucolCpuDigest
 {
-	bool	   *of_elements;	/* by instruction: it is computed for elements, when a fold asks for it */
-	GpucolCpuFold *folds;		/* by instruction */
+	/* by instruction: is it computed for elements, when a fold asks for it; folds; tables of ZONE_I */
+	bool	   *of_elements;
+	GpucolCpuFold *folds;
+	const struct GpucolTimeZone **zones;
 	GpucolCpuDomain *domains;
 	GpucolCpuHostTest *hosts;	/* of columns, then of payload */
 	int			nhosts;

@@ -137,6 +137,8 @@ find_uses(GpucolRun *run)
 	status = add_hosts(run, false);
 	if (status == GPUCOL_OK)
 		status = add_hosts(run, true);
+	if (status == GPUCOL_OK)
+		status = gpucol_cpu_zones_init(run);
 	return status == GPUCOL_OK ? gpucol_cpu_alike_init(run) : status;
 }
 

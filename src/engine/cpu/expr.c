@@ -128,6 +128,8 @@ check_instr(const GpucolProgram *program, const uint32_t *written,
 	if (instr->op == GPUCOL_OP_MATCH_S &&
 		instr->b + GPUCOL_TEXT_CONSTS(sizeof(GpucolTextPattern)) > program->nconsts)
 		return false;
+	if (instr->op == GPUCOL_OP_ZONE_I && !gpucol_cpu_zone_fits(program, instr->b))
+		return false;
 	if (instr->op == GPUCOL_OP_FIELD_S &&
 		(instr->aux == 0 || instr->b + GPUCOL_TEXT_CONSTS(sizeof(GpucolTextSeparator)) > program->nconsts))
 		return false;

@@ -672,6 +672,8 @@ op_const(GpucolCpuFrame *f GPUCOL_CPU_UNUSED)
 #define op_DATE_ADD_I gpucol_cpu_op_DATE_ADD_I
 #define op_TIME_DIFF_I gpucol_cpu_op_TIME_DIFF_I
 #define op_SHIFT_I gpucol_cpu_op_SHIFT_I
+#define op_ZONE_I gpucol_cpu_op_ZONE_I
+#define op_ZONE_S gpucol_cpu_op_ZONE_S
 #define op_SPAN_S gpucol_cpu_op_SPAN_S
 #define op_SPAN_ADD_I gpucol_cpu_op_SPAN_ADD_I
 #define op_ORDERED_I gpucol_cpu_op_ORDERED_I

@@ -170,6 +170,8 @@ extern GpucolStatus gpucol_cpu_op_MATH2_F(GpucolCpuFrame *f);
 extern GpucolStatus gpucol_cpu_op_DATE_ADD_I(GpucolCpuFrame *f);
 extern GpucolStatus gpucol_cpu_op_TIME_DIFF_I(GpucolCpuFrame *f);
 extern GpucolStatus gpucol_cpu_op_SHIFT_I(GpucolCpuFrame *f);
+extern GpucolStatus gpucol_cpu_op_ZONE_I(GpucolCpuFrame *f);
+extern GpucolStatus gpucol_cpu_op_ZONE_S(GpucolCpuFrame *f);
 extern GpucolStatus gpucol_cpu_op_SPAN_S(GpucolCpuFrame *f);
 extern GpucolStatus gpucol_cpu_op_SPAN_ADD_I(GpucolCpuFrame *f);
 extern GpucolStatus gpucol_cpu_op_ORDERED_I(GpucolCpuFrame *f);

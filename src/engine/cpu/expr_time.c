@@ -10,6 +10,7 @@
  */
 #include "engine/cpu/expr_ops.h"
 #include "kernel/time_shift.h"
+#include "kernel/time_zone.h"
 
 /* One number, r, of each two, x and y; an error where it counts. */
 #define OP_TIMES(NAME, CALL) \
@@ -65,6 +66,101 @@ gpucol_cpu_op_SHIFT_I(GpucolCpuFrame *f)
 
 		if (status == GPUCOL_OK)
 			status = gpucol_stamp_move(r, span, flags, &r);
+		if (status != GPUCOL_OK && gpucol_cpu_op_counts(f, j))
+			return status;
+		f->dst->v.i[j] = status == GPUCOL_OK ? r : 0;
+	}
+	return GPUCOL_OK;
+}
+
+bool
+gpucol_cpu_zone_fits(const GpucolProgram *program, uint32_t first)
+{
+	const GpucolConst *consts = GPUCOL_PROGRAM_ARRAY(program, const GpucolConst, consts);
+	uint32_t	head[2];
+
+	if (first + sizeof(GpucolTimeZone) / 16 >= program->nconsts)
+		return false;
+	memcpy(head, &consts[first].v.d, sizeof(head));
+	return head[0] % 16 == 0 && head[0] / 16 <= program->nconsts - first &&
+		sizeof(GpucolTimeZone) + (uint64_t) head[1] * (sizeof(int64_t) + sizeof(int32_t)) <= head[0] &&
+		head[0] <= GPUCOL_ZONE_MOST_BYTES;
+}
+
+/*
+ * Put the tables together that are among the constants.
+ */
+GpucolStatus
+gpucol_cpu_zones_init(GpucolRun *run)
+{
+	run->digest.zones = gpucol_cpu_alloc0(run, sizeof(GpucolTimeZone *) * (run->program->ninstrs + 1u));
+	if (run->digest.zones == NULL)
+		return GPUCOL_OUT_OF_MEMORY;
+	for (int i = 0; i < run->program->ninstrs; i++)
+	{
+		const GpucolConst *consts = run->code.consts + run->code.instrs[i].b;
+		uint32_t	size;
+		char	   *zone;
+
+		if (run->code.instrs[i].op != GPUCOL_OP_ZONE_I)
+			continue;
+		memcpy(&size, &consts[0].v.d, sizeof(size));
+		zone = gpucol_cpu_alloc(run, size);
+		if (zone == NULL)
+			return GPUCOL_OUT_OF_MEMORY;
+		for (uint32_t c = 0; c * 16 < size; c++)
+			memcpy(zone + c * 16, &consts[c].v.d, 16);
+		run->digest.zones[i] = (const GpucolTimeZone *) zone;
+	}
+	return GPUCOL_OK;
+}
+
+/*
+ * Timestamps moved by the zone whose table is among the constants.
+ */
+GpucolStatus
+gpucol_cpu_op_ZONE_I(GpucolCpuFrame *f)
+{
+	const GpucolRun *run = f->worker->run;
+	const GpucolTimeZone *zone = run->digest.zones[f->instr - run->code.instrs];
+
+	gpucol_cpu_op_nulls(f->dst, f->a, NULL, f->n);
+	for (uint32_t j = 0; j < f->n; j++)
+	{
+		int64_t		r = 0;
+		GpucolStatus status = gpucol_zone_move(zone, f->instr->aux, f->a->v.i[j], &r);
+
+		if (status != GPUCOL_OK && gpucol_cpu_op_counts(f, j))
+			return status;
+		f->dst->v.i[j] = status == GPUCOL_OK ? r : 0;
+	}
+	return GPUCOL_OK;
+}
+
+/*
+ * Timestamps moved by the zones whose tables the host has made; of an infinite one it does not matter.
+ */
+GpucolStatus
+gpucol_cpu_op_ZONE_S(GpucolCpuFrame *f)
+{
+	gpucol_cpu_op_nulls(f->dst, f->a, f->b, f->n);
+	for (uint32_t j = 0; j < f->n; j++)
+	{
+		int64_t		stamp = f->a->v.i[j];
+		int64_t		r = 0;
+		const GpucolTimeZone *zone;
+		GpucolStatus status = GPUCOL_UNSUPPORTED;
+
+		if (GPUCOL_CPU_NULL_AT(f->dst, j) || stamp == INT64_MIN || stamp == INT64_MAX)
+		{
+			f->dst->v.i[j] = stamp;
+			continue;
+		}
+		if (gpucol_cpu_op_string(f->b, j).len == sizeof(zone))
+		{
+			memcpy(&zone, gpucol_cpu_op_string(f->b, j).data, sizeof(zone));
+			status = gpucol_zone_move(zone, f->instr->aux, stamp, &r);
+		}
 		if (status != GPUCOL_OK && gpucol_cpu_op_counts(f, j))
 			return status;
 		f->dst->v.i[j] = status == GPUCOL_OK ? r : 0;
