@@ -141,6 +141,14 @@ GPUCOL_OPCODE(AGE_I, I, I, I, NONE) /* a part of age(a, b) of timestamps */
 GPUCOL_OPCODE(ZONE_I, I, I, NONE, NONE) /* constants from b: a GpucolTimeZone */
 GPUCOL_OPCODE(ZONE_S, I, I, S, NONE)	/* b: the host's address of one; GPUCOL_UNSUPPORTED where it is empty */
 
+/* texts made of values (kernel/text_form.h); the CPU engine */
+GPUCOL_OPCODE(FORM_I, S, I, NONE, NONE) /* aux: GpucolTextForm */
+GPUCOL_OPCODE(FORM_TZ, S, I, I, NONE)	/* a timestamptz, b its local time */
+GPUCOL_OPCODE(FORM_D, S, D, NONE, NONE) /* aux: scale; negative: a carries it */
+GPUCOL_OPCODE(FORM_S, S, S, NONE, NONE) /* a uuid */
+GPUCOL_OPCODE(TEXT_S, S, NONE, NONE, NONE)	/* constants from b: length in four bytes, bytes */
+GPUCOL_OPCODE(BOTH_S, S, S, S, S)	/* a, b, and c between them; aux: GpucolBothNull */
+
 /* a, which is an error above b; where one is NULL it is not: bounds of ranges; the CPU engine */
 GPUCOL_OPCODE(ORDERED_I, I, I, I, NONE)
 

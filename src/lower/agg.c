@@ -301,6 +301,39 @@ start_final(Aggref *agg, GpucolFinal *final)
 	final->type = agg->aggtype;
 }
 
+/* The same of texts that are made of values, in the order of bytes. */
+static bool
+lower_made_extreme(GpucolLower *l, Aggref *agg, Expr *arg, GpucolFinal *final)
+{
+	GpucolMask	mask;
+	GpucolValue value;
+	uint16		filter = GPUCOL_NO_REG;
+	bool		ok;
+
+	if (!gpucol_comparison_is_bytewise(final->compare, final->collation) ||
+		(agg->aggfilter && !gpucol_lower_bool(l, agg->aggfilter, &filter)))
+		return false;
+	if (filter != GPUCOL_NO_REG)
+	{
+		gpucol_lower_push_mask(l, &mask, GPUCOL_MASK_TRUE, filter);
+		l->conditional++;
+	}
+	ok = gpucol_lower_expr(l, arg, &value) && value.cls == GPUCOL_CLASS_S;
+	if (filter != GPUCOL_NO_REG)
+	{
+		gpucol_lower_pop_mask(l);
+		l->conditional--;
+	}
+	if (!ok)
+		return false;
+	final->kind = GPUCOL_FINAL_VALUE;
+	final->host = GPUCOL_HOST_NONE;
+	final->cls = GPUCOL_CLASS_S;
+	final->state = gpucol_lower_ordered_agg(l, final->greatest ? GPUCOL_AGG_MAX : GPUCOL_AGG_MIN,
+											GPUCOL_CLASS_S, value.reg, filter, 0);
+	return true;
+}
+
 /* Add the state of the least or greatest value of a BYTES column. */
 static bool
 lower_extreme(GpucolLower *l, Aggref *agg, GpucolFinal *final)
@@ -316,6 +349,8 @@ lower_extreme(GpucolLower *l, Aggref *agg, GpucolFinal *final)
 		!find_extreme(agg, final))
 		return false;
 	arg = extreme_column(((TargetEntry *) linitial(agg->args))->expr);
+	if (!IsA(arg, Var) && gpucol_lower_is_made_text((Node *) arg))
+		return lower_made_extreme(l, agg, arg, final);
 	if (!IsA(arg, Var) || !gpucol_lower_expr(l, arg, &value) ||
 		value.cls != GPUCOL_CLASS_S)
 		return false;

@@ -792,7 +792,7 @@ lower_node(GpucolLower *l, Expr *expr, GpucolValue *out)
 		case T_SubPlan:
 			return gpucol_lower_subplan(l, (SubPlan *) expr, out);
 		default:
-			return gpucol_lower_decline(l, "it contains an expression that is not pushed down");
+			return gpucol_lower_text_cast(l, expr, out);
 	}
 }
 

@@ -170,6 +170,8 @@ struct GpucolLower
 	bool		seldom;			/* it is only asked whether an aggregation could compute it */
 	bool		parts;			/* a text may be a part of a column's: keys, and arguments of
 								 * aggregates */
+	bool		texts;			/* it may be made of values: likewise, and where it is compared */
+	int			text_depth;		/* it is part of such a text, or compared */
 	bool		no_extremes;	/* no least and greatest bytes: rankings beside them have
 								 * none */
 	bool		past_filter;	/* all conjuncts are lowered */
@@ -300,8 +302,13 @@ extern bool gpucol_lower_pattern(const char *regexp, int len, GpucolTextPattern 
 extern bool gpucol_lower_text(GpucolLower *l, Oid funcid, List *args,
 							  bool *matched, GpucolValue *out);
 
+/* lower/made_text.c: texts made of values; casts to text; was it such? */
+extern bool gpucol_lower_made_text(GpucolLower *l, Oid funcid, List *args, bool *matched, GpucolValue *out);
+extern bool gpucol_lower_text_cast(GpucolLower *l, Expr *expr, GpucolValue *out);
+extern bool gpucol_lower_is_made_text(const Node *expr);
+
 /*
- * ... a comparison of two of them under a collation, whose values are left in `values`;
+ * lower/text.c: a comparison of two of them under a collation, whose values are left in `values`;
  * *matched tells whether the function is one.
  */
 extern bool gpucol_lower_compare_texts(GpucolLower *l, Oid funcid, List *args, Oid collation,

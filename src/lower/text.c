@@ -81,7 +81,7 @@ gpucol_lower_is_part(const Node *expr)
 	const TextFunction *f = IsA(expr, FuncExpr) ?
 		find_function(((const FuncExpr *) expr)->funcid) : NULL;
 
-	return f != NULL && f->kind != TEXT_LENGTH;
+	return (f != NULL && f->kind != TEXT_LENGTH) || gpucol_lower_is_made_text(expr);
 }
 
 /* An argument that is a constant int4. */
@@ -282,7 +282,7 @@ gpucol_lower_text(GpucolLower *l, Oid funcid, List *args, bool *matched, GpucolV
 
 	*matched = f != NULL;
 	if (f == NULL)
-		return false;
+		return gpucol_lower_made_text(l, funcid, args, matched, out);
 	if (!knows_characters(f))
 		return gpucol_lower_decline(l, "characters of this encoding");
 	if (f->kind != TEXT_LENGTH && !l->parts)
@@ -359,12 +359,15 @@ lower_compared(GpucolLower *l, Expr *expr, GpucolValue *value)
 	GpucolTypeMap map;
 	const char *reason = "a comparison with a computed text";
 
-	l->parts = true;
+	l->parts = l->texts = true;
+	l->text_depth++;
 	if (!gpucol_lower_expr(l, expr, value))
 		reason = l->reason;
 	else if (value->cls == GPUCOL_CLASS_S && gpucol_lower_check_bytewise(l, expr))
 		reason = NULL;
 	l->parts = mark.parts;
+	l->texts = mark.texts;
+	l->text_depth = mark.text_depth;
 	if (reason == NULL)
 		return true;
 	gpucol_lower_restore(l, &mark);

@@ -144,7 +144,7 @@ SELECT coalesce(-f, 7)::varchar, count(*) FROM signed GROUP BY 1 ORDER BY 1;
 EXPLAIN (VERBOSE, COSTS OFF) SELECT f::text, count(*) FROM signed GROUP BY 1;
 SELECT d FROM unnest(ARRAY[
 	'SELECT (f / 3)::numeric, count(*), min((r * 2)::int::text) FROM signed WHERE f IS DISTINCT FROM ''NaN'' GROUP BY 1',
-	'SELECT round(f) + 0.0::float8 IS NULL, concat(floor(f) > 0), count(*) FROM signed GROUP BY 1, 2',
+	'SELECT round(f) + 0.0::float8 IS NULL, upper((floor(f) > 0)::text), count(*) FROM signed GROUP BY 1, 2',
 	'SELECT concat(CASE r WHEN 0 THEN ''zero'' ELSE ''other'' END), coalesce(nullif(abs(f), 0), -1)::numeric, count(*) FROM signed WHERE f < 9 GROUP BY 1, 2',
 	'SELECT to_timestamp(f), count(*) FROM signed WHERE f < 9 GROUP BY 1'
 	]) q, differ(q, 'Evaluated Once Per') d WHERE d IS NOT NULL;

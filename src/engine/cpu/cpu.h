@@ -107,10 +107,7 @@ typedef struct GpucolCpuRawData GpucolCpuRawData;
 typedef struct GpucolCpuRawRows GpucolCpuRawRows;
 typedef struct GpucolCpuArrays GpucolCpuArrays;
 
-/*
- * One table column in the current segment.  Written by the main thread between
- * windows, read by all.
- */
+/* One table column in the current segment.  Written by the main thread between windows, read by all. */
 typedef struct GpucolCpuColumn
 {
 	const GpucolChunkDesc *desc;
@@ -276,6 +273,8 @@ typedef struct GpucolCpuReg
 	uint32_t   *codes;			/* S: dictionary codes, where coded */
 	bool		coded;
 	bool		words;			/* S: words of a NUMERIC chunk, in v.i */
+	char	   *made;			/* S: texts that are made, */
+	size_t		made_room;		/* so many bytes */
 	const int64_t *items;		/* S: not NULL: v.s has addresses of elements of arrays, and their numbers: */
 	const uint8_t *item_nulls;	/* a byte for each of items[]; or NULL */
 	const GpucolCpuColumn *column;	/* S: column loaded */
@@ -462,10 +461,10 @@ typedef struct GpucolCpuFold
 /* What is known of the program, and of its values in a segment. */
 typedef struct GpucolCpuDigest
 {
-	/* by instruction: is it computed for elements, when a fold asks for it; folds; tables of ZONE_I */
+	/* by instruction: is it computed for elements, when a fold asks for it; folds; what constants make up */
 	bool	   *of_elements;
 	GpucolCpuFold *folds;
-	const struct GpucolTimeZone **zones;
+	const void **blocks;
 	GpucolCpuDomain *domains;
 	GpucolCpuHostTest *hosts;	/* of columns, then of payload */
 	int			nhosts;

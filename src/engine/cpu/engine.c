@@ -80,8 +80,8 @@ loaded_column(const GpucolRun *run, uint16_t reg)
 		if (run->code.instrs[i].dst == reg && takes_part(&run->code.instrs[i]))
 			reg = run->code.instrs[i].a;
 		else if (run->code.instrs[i].dst == reg)
-			return (uint16_t) run->code.instrs[i].aux;
-	return 0;
+			return run->code.instrs[i].op == GPUCOL_OP_LOAD_S ? (uint16_t) run->code.instrs[i].aux : UINT16_MAX;
+	return UINT16_MAX;
 }
 
 /* Register the host predicates and functions on columns of the source, or on payload. */
@@ -132,13 +132,14 @@ find_uses(GpucolRun *run)
 	}
 	for (int i = 0; i < program->ninstrs; i++)
 		if (run->code.instrs[i].op == GPUCOL_OP_LENGTH_S &&
-			(run->code.instrs[i].aux & GPUCOL_TEXT_BYTES) == 0)
+			(run->code.instrs[i].aux & GPUCOL_TEXT_BYTES) == 0 &&
+			loaded_column(run, run->code.instrs[i].a) != UINT16_MAX)
 			run->input.cols[loaded_column(run, run->code.instrs[i].a)].measured = true;
 	status = add_hosts(run, false);
 	if (status == GPUCOL_OK)
 		status = add_hosts(run, true);
 	if (status == GPUCOL_OK)
-		status = gpucol_cpu_zones_init(run);
+		status = gpucol_cpu_blocks_init(run);
 	return status == GPUCOL_OK ? gpucol_cpu_alike_init(run) : status;
 }
 

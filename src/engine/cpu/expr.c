@@ -88,6 +88,18 @@ loads_item(const GpucolProgram *program, const GpucolInstr *load)
 		probes[payloads[load->aux - program->ncolumns].probe].kind >= GPUCOL_JOIN_SET;
 }
 
+/* Is a register of byte strings one that an instruction makes of values? */
+static bool
+makes_string(const GpucolProgram *program, uint16_t reg)
+{
+	const GpucolInstr *instrs = GPUCOL_PROGRAM_ARRAY(program, const GpucolInstr, instrs);
+
+	for (int i = 0; i < program->ninstrs; i++)
+		if (instrs[i].dst == reg)
+			return instrs[i].op >= GPUCOL_OP_FORM_I && instrs[i].op <= GPUCOL_OP_BOTH_S;
+	return false;
+}
+
 /* Is a register of byte strings a column, not part of one; of a table's, unless it is for tests? */
 static bool
 loads_string(const GpucolProgram *program, uint16_t reg, bool test)
@@ -128,7 +140,7 @@ check_instr(const GpucolProgram *program, const uint32_t *written,
 	if (instr->op == GPUCOL_OP_MATCH_S &&
 		instr->b + GPUCOL_TEXT_CONSTS(sizeof(GpucolTextPattern)) > program->nconsts)
 		return false;
-	if (instr->op == GPUCOL_OP_ZONE_I && !gpucol_cpu_zone_fits(program, instr->b))
+	if (GPUCOL_CPU_HAS_BLOCK(instr) && !gpucol_cpu_block_fits(program, instr))
 		return false;
 	if (instr->op == GPUCOL_OP_FIELD_S &&
 		(instr->aux == 0 || instr->b + GPUCOL_TEXT_CONSTS(sizeof(GpucolTextSeparator)) > program->nconsts))
@@ -216,7 +228,8 @@ gpucol_cpu_expr_check(const GpucolProgram *program, const char **why)
 			!readable(program, written, aggs[i].arg, aggs[i].cls))
 			return GPUCOL_UNSUPPORTED;
 		if ((aggs[i].op == GPUCOL_AGG_MIN || aggs[i].op == GPUCOL_AGG_MAX) &&
-			aggs[i].cls == GPUCOL_CLASS_S && !loads_string(program, aggs[i].arg, false))
+			aggs[i].cls == GPUCOL_CLASS_S && !loads_string(program, aggs[i].arg, false) &&
+			!(aggs[i].order == 0 && makes_string(program, aggs[i].arg)))
 			return GPUCOL_UNSUPPORTED;
 		if (aggs[i].op == GPUCOL_AGG_PRODUCTS &&
 			(aggs[i].cls != GPUCOL_CLASS_F || !readable(program, written, aggs[i].order, GPUCOL_CLASS_F)))

@@ -43,11 +43,10 @@ typedef struct GpucolCpuOp
 /* engine/cpu/expr_fold.c: find what is computed for elements; UNSUPPORTED: they do not fit together */
 extern GpucolStatus gpucol_cpu_fold_init(GpucolRun *run);
 
-/* engine/cpu/expr_time.c: is there a whole table of a time zone among the constants from `first` on? */
-extern bool gpucol_cpu_zone_fits(const GpucolProgram *program, uint32_t first);
-
-/* ... and make them ready for the run's threads */
-extern GpucolStatus gpucol_cpu_zones_init(GpucolRun *run);
+/* engine/cpu/blocks.c: is a whole block among the constants from b on; put those of the run together */
+#define GPUCOL_CPU_HAS_BLOCK(instr) ((instr)->op == GPUCOL_OP_ZONE_I || (instr)->op == GPUCOL_OP_TEXT_S)
+extern bool gpucol_cpu_block_fits(const GpucolProgram *program, const GpucolInstr *instr);
+extern GpucolStatus gpucol_cpu_blocks_init(GpucolRun *run);
 
 /* engine/cpu/expr_ops.c: by opcode. */
 extern const GpucolCpuOp gpucol_cpu_expr_ops[GPUCOL_OP_COUNT];

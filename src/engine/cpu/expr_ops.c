@@ -672,6 +672,12 @@ op_const(GpucolCpuFrame *f GPUCOL_CPU_UNUSED)
 #define op_DATE_ADD_I gpucol_cpu_op_DATE_ADD_I
 #define op_TIME_DIFF_I gpucol_cpu_op_TIME_DIFF_I
 #define op_SHIFT_I gpucol_cpu_op_SHIFT_I
+#define op_FORM_I gpucol_cpu_op_FORM_I
+#define op_FORM_TZ gpucol_cpu_op_FORM_TZ
+#define op_FORM_D gpucol_cpu_op_FORM_D
+#define op_FORM_S gpucol_cpu_op_FORM_S
+#define op_TEXT_S gpucol_cpu_op_TEXT_S
+#define op_BOTH_S gpucol_cpu_op_BOTH_S
 #define op_ZONE_I gpucol_cpu_op_ZONE_I
 #define op_ZONE_S gpucol_cpu_op_ZONE_S
 #define op_SPAN_S gpucol_cpu_op_SPAN_S

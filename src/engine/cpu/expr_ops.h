@@ -177,6 +177,14 @@ extern GpucolStatus gpucol_cpu_op_SPAN_ADD_I(GpucolCpuFrame *f);
 extern GpucolStatus gpucol_cpu_op_ORDERED_I(GpucolCpuFrame *f);
 extern GpucolStatus gpucol_cpu_op_AGE_I(GpucolCpuFrame *f);
 
+/* engine/cpu/expr_form.c */
+extern GpucolStatus gpucol_cpu_op_FORM_I(GpucolCpuFrame *f);
+extern GpucolStatus gpucol_cpu_op_FORM_TZ(GpucolCpuFrame *f);
+extern GpucolStatus gpucol_cpu_op_FORM_D(GpucolCpuFrame *f);
+extern GpucolStatus gpucol_cpu_op_FORM_S(GpucolCpuFrame *f);
+extern GpucolStatus gpucol_cpu_op_TEXT_S(GpucolCpuFrame *f);
+extern GpucolStatus gpucol_cpu_op_BOTH_S(GpucolCpuFrame *f);
+
 /* engine/cpu/expr_array.c */
 extern GpucolStatus gpucol_cpu_op_ARRAY_SIZE_S(GpucolCpuFrame *f);
 extern GpucolStatus gpucol_cpu_op_ARRAY_ITEM_I(GpucolCpuFrame *f);

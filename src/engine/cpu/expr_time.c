@@ -73,48 +73,6 @@ gpucol_cpu_op_SHIFT_I(GpucolCpuFrame *f)
 	return GPUCOL_OK;
 }
 
-bool
-gpucol_cpu_zone_fits(const GpucolProgram *program, uint32_t first)
-{
-	const GpucolConst *consts = GPUCOL_PROGRAM_ARRAY(program, const GpucolConst, consts);
-	uint32_t	head[2];
-
-	if (first + sizeof(GpucolTimeZone) / 16 >= program->nconsts)
-		return false;
-	memcpy(head, &consts[first].v.d, sizeof(head));
-	return head[0] % 16 == 0 && head[0] / 16 <= program->nconsts - first &&
-		sizeof(GpucolTimeZone) + (uint64_t) head[1] * (sizeof(int64_t) + sizeof(int32_t)) <= head[0] &&
-		head[0] <= GPUCOL_ZONE_MOST_BYTES;
-}
-
-/*
- * Put the tables together that are among the constants.
- */
-GpucolStatus
-gpucol_cpu_zones_init(GpucolRun *run)
-{
-	run->digest.zones = gpucol_cpu_alloc0(run, sizeof(GpucolTimeZone *) * (run->program->ninstrs + 1u));
-	if (run->digest.zones == NULL)
-		return GPUCOL_OUT_OF_MEMORY;
-	for (int i = 0; i < run->program->ninstrs; i++)
-	{
-		const GpucolConst *consts = run->code.consts + run->code.instrs[i].b;
-		uint32_t	size;
-		char	   *zone;
-
-		if (run->code.instrs[i].op != GPUCOL_OP_ZONE_I)
-			continue;
-		memcpy(&size, &consts[0].v.d, sizeof(size));
-		zone = gpucol_cpu_alloc(run, size);
-		if (zone == NULL)
-			return GPUCOL_OUT_OF_MEMORY;
-		for (uint32_t c = 0; c * 16 < size; c++)
-			memcpy(zone + c * 16, &consts[c].v.d, 16);
-		run->digest.zones[i] = (const GpucolTimeZone *) zone;
-	}
-	return GPUCOL_OK;
-}
-
 /*
  * Timestamps moved by the zone whose table is among the constants.
  */
@@ -122,7 +80,7 @@ GpucolStatus
 gpucol_cpu_op_ZONE_I(GpucolCpuFrame *f)
 {
 	const GpucolRun *run = f->worker->run;
-	const GpucolTimeZone *zone = run->digest.zones[f->instr - run->code.instrs];
+	const GpucolTimeZone *zone = run->digest.blocks[f->instr - run->code.instrs];
 
 	gpucol_cpu_op_nulls(f->dst, f->a, NULL, f->n);
 	for (uint32_t j = 0; j < f->n; j++)

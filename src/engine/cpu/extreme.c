@@ -44,7 +44,7 @@ enum
 /* How the dictionary of the current segment is ordered, for one state. */
 struct GpucolCpuRanks
 {
-	int			slot;			/* program column */
+	int			slot;			/* program column; -1: values are made, in the order of bytes */
 	uint32_t   *positions;		/* by code, once ranked */
 	uint32_t   *codes;			/* by position */
 	uint32_t   *scratch;
@@ -284,7 +284,7 @@ gpucol_cpu_extreme_update(GpucolCpuWorker *worker, GpucolCpuGroups *groups,
 						  const GpucolCpuVector *vector)
 {
 	const GpucolCpuReg *reg = &worker->regs[acc->arg];
-	bool		payload = is_payload(worker->run, reg->column->slot);
+	bool		payload = reg->column != NULL && is_payload(worker->run, reg->column->slot);
 
 	if (reg->coded && !payload &&
 		(acc->order == 0 || worker->run->agg.ranks[acc->extreme].positions != NULL))
@@ -507,6 +507,7 @@ gpucol_cpu_extreme_close(GpucolRun *run)
 	for (int i = 0; i < run->agg.naccs && run->agg.nextremes > 0; i++)
 	{
 		if (!gpucol_cpu_extreme_is(&run->agg.accs[i]) ||
+			run->agg.ranks[run->agg.accs[i].extreme].slot < 0 ||
 			is_payload(run, run->agg.ranks[run->agg.accs[i].extreme].slot))
 			continue;
 		for (int p = 0; p < run->agg.nparts; p++)
@@ -561,8 +562,8 @@ gpucol_cpu_extreme_init(GpucolRun *run)
 		if (!gpucol_cpu_extreme_is(acc))
 			continue;
 		run->agg.ranks[acc->extreme].slot = loaded_column(run, acc->arg);
-		if (run->agg.ranks[acc->extreme].slot < 0 ||
-			(acc->order > 0 && (run->host == NULL || run->host->compare == NULL)))
+		if (acc->order > 0 &&
+			(run->agg.ranks[acc->extreme].slot < 0 || run->host == NULL || run->host->compare == NULL))
 			return GPUCOL_UNSUPPORTED;
 	}
 	return GPUCOL_OK;

@@ -1,0 +1,190 @@
+/*-------------------------------------------------------------------------
+ *
+ * expr_form.c
+ *	  Texts that are made of values: numbers, dates and times as texts, and texts joined together.
+ *
+ * They lie in memory of the register, which grows as texts need, until the instruction runs
+ * again.  So groups and sets copy what they keep.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include <string.h>
+
+#include "engine/cpu/expr_ops.h"
+#include "kernel/packed_decimal.h"
+#include "kernel/text_form.h"
+
+/* Room for the texts of the result, which none has been made of yet; NULL without memory. */
+static char *
+begin(GpucolCpuFrame *f, size_t size)
+{
+	GpucolCpuReg *dst = f->dst;
+	char	   *space = dst->made;
+
+	dst->coded = false;
+	dst->words = false;
+	dst->column = NULL;
+	if (dst->made_room >= size && space != NULL)
+		return space;
+	size += size / 2;
+	space = gpucol_cpu_realloc(f->worker->run, space, size);
+	if (space == NULL)
+		return NULL;
+	dst->made = space;
+	dst->made_room = size;
+	return space;
+}
+
+/* The text of row j, from `from` to `to`, where the next one begins. */
+GPUCOL_CPU_INLINE char *
+finish(GpucolCpuFrame *f, uint32_t j, char *from, char *to)
+{
+	f->dst->v.s[j] = (GpucolBytes) {from, (uint32_t) (to - from)};
+	return to;
+}
+
+GpucolStatus
+gpucol_cpu_op_FORM_I(GpucolCpuFrame *f)
+{
+	char	   *to = begin(f, (size_t) f->n * GPUCOL_FORM_ROOM);
+	int			form = f->instr->aux;
+
+	if (to == NULL)
+		return GPUCOL_OUT_OF_MEMORY;
+	gpucol_cpu_op_nulls(f->dst, f->a, NULL, f->n);
+	for (uint32_t j = 0; j < f->n; j++)
+		to = finish(f, j, to, GPUCOL_CPU_NULL_AT(f->dst, j) ? to : gpucol_form_value(to, form, f->a->v.i[j]));
+	return GPUCOL_OK;
+}
+
+/* A timestamptz: a, whose local time is b. */
+GpucolStatus
+gpucol_cpu_op_FORM_TZ(GpucolCpuFrame *f)
+{
+	char	   *to = begin(f, (size_t) f->n * GPUCOL_FORM_ROOM);
+
+	if (to == NULL)
+		return GPUCOL_OUT_OF_MEMORY;
+	gpucol_cpu_op_nulls(f->dst, f->a, f->b, f->n);
+	for (uint32_t j = 0; j < f->n; j++)
+	{
+		int64_t		local = f->b->v.i[j];
+
+		to = finish(f, j, to, GPUCOL_CPU_NULL_AT(f->dst, j) ? to :
+					gpucol_form_stamp(to, local, true, (local - f->a->v.i[j]) / 1000000));
+	}
+	return GPUCOL_OK;
+}
+
+/* A mantissa at scale aux or, with aux negative, a decimal that carries its scale. */
+GpucolStatus
+gpucol_cpu_op_FORM_D(GpucolCpuFrame *f)
+{
+	bool		packed = f->instr->aux < 0;
+	const __int128 *values = gpucol_cpu_expr_widen(f->a, f->n);
+	char	   *to = begin(f, (size_t) f->n * (GPUCOL_FORM_ROOM + (packed ? GPUCOL_PACKED_SCALE : f->instr->aux)));
+
+	if (to == NULL)
+		return GPUCOL_OUT_OF_MEMORY;
+	gpucol_cpu_op_nulls(f->dst, f->a, NULL, f->n);
+	for (uint32_t j = 0; j < f->n; j++)
+	{
+		__int128	mantissa = packed ? gpucol_packed_mantissa(values[j]) : values[j];
+		int			scale = packed ? gpucol_packed_scale(values[j]) : f->instr->aux;
+
+		to = finish(f, j, to, GPUCOL_CPU_NULL_AT(f->dst, j) ? to : gpucol_form_decimal(to, mantissa, scale));
+	}
+	return GPUCOL_OK;
+}
+
+/* A uuid. */
+GpucolStatus
+gpucol_cpu_op_FORM_S(GpucolCpuFrame *f)
+{
+	char	   *to = begin(f, (size_t) f->n * GPUCOL_FORM_ROOM);
+
+	if (to == NULL)
+		return GPUCOL_OUT_OF_MEMORY;
+	gpucol_cpu_op_nulls(f->dst, f->a, NULL, f->n);
+	for (uint32_t j = 0; j < f->n; j++)
+	{
+		GpucolBytes bytes = {"", 0};
+
+		if (!GPUCOL_CPU_NULL_AT(f->dst, j))
+			bytes = gpucol_cpu_op_string(f->a, j);
+		to = finish(f, j, to, bytes.len == 16 ? gpucol_form_uuid(to, (const unsigned char *) bytes.data) : to);
+	}
+	return GPUCOL_OK;
+}
+
+/* A text among the constants. */
+GpucolStatus
+gpucol_cpu_op_TEXT_S(GpucolCpuFrame *f)
+{
+	const GpucolRun *run = f->worker->run;
+	const char *block = run->digest.blocks[f->instr - run->code.instrs];
+	GpucolBytes text = {block + sizeof(uint32_t), 0};
+
+	memcpy(&text.len, block, sizeof(uint32_t));
+	f->dst->nulls = NULL;
+	f->dst->coded = false;
+	f->dst->words = false;
+	f->dst->column = NULL;
+	for (uint32_t j = 0; j < f->n; j++)
+		f->dst->v.s[j] = text;
+	return GPUCOL_OK;
+}
+
+/* The NULLs of a and b joined. */
+static void
+both_nulls(GpucolCpuFrame *f)
+{
+	if (f->instr->aux == GPUCOL_BOTH_STRICT)
+		gpucol_cpu_op_nulls(f->dst, f->a, f->b, f->n);
+	else if (f->instr->aux == GPUCOL_BOTH_NEVER || f->a->nulls == NULL || f->b->nulls == NULL)
+		f->dst->nulls = NULL;
+	else
+	{
+		for (uint32_t j = 0; j < f->n; j++)
+			f->dst->null_space[j] = f->a->nulls[j] && f->b->nulls[j];
+		f->dst->nulls = f->dst->null_space;
+	}
+}
+
+GPUCOL_CPU_INLINE GpucolBytes
+string_or_none(const GpucolCpuReg *reg, uint32_t j)
+{
+	return GPUCOL_CPU_NULL_AT(reg, j) ? (GpucolBytes) {"", 0} : gpucol_cpu_op_string(reg, j);
+}
+
+/* a, c and b; c between two only. */
+GpucolStatus
+gpucol_cpu_op_BOTH_S(GpucolCpuFrame *f)
+{
+	size_t		size = 1;
+	char	   *to;
+
+	for (uint32_t j = 0; j < f->n; j++)
+		size += (size_t) string_or_none(f->a, j).len + string_or_none(f->b, j).len + string_or_none(f->c, j).len;
+	to = begin(f, size);
+	if (to == NULL)
+		return GPUCOL_OUT_OF_MEMORY;
+	both_nulls(f);
+	for (uint32_t j = 0; j < f->n; j++)
+	{
+		GpucolBytes a = string_or_none(f->a, j);
+		GpucolBytes b = string_or_none(f->b, j);
+		GpucolBytes c = string_or_none(f->c, j);
+		char	   *from = to;
+
+		if (!GPUCOL_CPU_NULL_AT(f->dst, j))
+		{
+			to = gpucol_form_copy(to, a.data, a.len);
+			if (!GPUCOL_CPU_NULL_AT(f->a, j) && !GPUCOL_CPU_NULL_AT(f->b, j))
+				to = gpucol_form_copy(to, c.data, c.len);
+			to = gpucol_form_copy(to, b.data, b.len);
+		}
+		finish(f, j, from, to);
+	}
+	return GPUCOL_OK;
+}
