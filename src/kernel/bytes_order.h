@@ -24,6 +24,39 @@ gpucol_bytes_compare(const GpucolBytes *a, const GpucolBytes *b)
 	return order != 0 ? order : a->len < b->len ? -1 : a->len > b->len;
 }
 
+/* Months, days and microseconds of an interval as PostgreSQL compares them: months have thirty days. */
+static inline __int128
+gpucol_bytes_span(const GpucolBytes *value)
+{
+	int64_t		usecs = 0;
+	int32_t		days = 0;
+	int32_t		months = 0;
+
+	if (value->len == 16)
+	{
+		memcpy(&usecs, value->data, 8);
+		memcpy(&days, value->data + 8, 4);
+		memcpy(&months, value->data + 12, 4);
+	}
+	return (__int128) (months * INT64_C(30) + days) * INT64_C(86400000000) + usecs;
+}
+
+static inline int
+gpucol_bytes_compare_spans(const GpucolBytes *a, const GpucolBytes *b)
+{
+	__int128	x = gpucol_bytes_span(a);
+	__int128	y = gpucol_bytes_span(b);
+
+	return x < y ? -1 : x > y;
+}
+
+/* Is it an order that the host is asked for? */
+static inline bool
+gpucol_order_is_host(int order)
+{
+	return order > 0 && order != GPUCOL_ORDER_SPANS;
+}
+
 /*
  * The order of a least or greatest value, as GpucolAgg.order numbers it.  Values that are
  * equal to the host are in the order of their bytes, so that every engine finds the same.
@@ -33,7 +66,8 @@ static inline int
 gpucol_host_order_compare(const GpucolHost *host, int order, const GpucolBytes *a,
 						  const GpucolBytes *b)
 {
-	int			c = order > 0 ? host->compare(host->context, order - 1, a, b) : 0;
+	int			c = gpucol_order_is_host(order) ? host->compare(host->context, order - 1, a, b) :
+		order == GPUCOL_ORDER_SPANS ? gpucol_bytes_compare_spans(a, b) : 0;
 
 	return c != 0 ? c : gpucol_bytes_compare(a, b);
 }

@@ -179,6 +179,9 @@ typedef struct GpucolAgg
 								 * PRODUCTS: register of the other argument */
 } GpucolAgg;
 
+/* MIN, MAX of S: the order of intervals as PostgreSQL stores them. */
+#define GPUCOL_ORDER_SPANS	0xfffe
+
 /* MIN, MAX of decimals that carry their scale (kernel/packed_decimal.h): of equal ones the last of the scan. */
 #define GPUCOL_ORDER_PACKED	1
 

@@ -281,6 +281,8 @@ extreme_order(GpucolLower *l, int column, const GpucolFinal *final)
 {
 	if (gpucol_comparison_is_bytewise(final->compare, final->collation))
 		return 0;
+	if (final->compare == F_INTERVAL_CMP)
+		return GPUCOL_ORDER_SPANS;
 	return (uint16) (1 + gpucol_lower_add_order(l, column, final->less, final->collation));
 }
 

@@ -28,6 +28,7 @@
  *-------------------------------------------------------------------------
  */
 #include "engine/cpu/agg.h"
+#include "kernel/bytes_order.h"
 
 #define PARTITIONS	128
 #define LOCAL_ITEMS	(UINT32_C(1) << 19)	/* room of all threads' tables where they may have all groups, */
@@ -339,7 +340,7 @@ static bool
 asks_host(const GpucolRun *run)
 {
 	for (int a = 0; a < run->agg.naccs; a++)
-		if (gpucol_cpu_extreme_is(&run->agg.accs[a]) && run->agg.accs[a].order > 0)
+		if (gpucol_cpu_extreme_is(&run->agg.accs[a]) && gpucol_order_is_host(run->agg.accs[a].order))
 			return true;
 	return false;
 }

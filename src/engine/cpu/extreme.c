@@ -17,6 +17,7 @@
  *							there are entries, and not where it would take more
  *							comparisons than the segment has rows;
  *	  raw and delta, order of bytes	each row is compared with its group's string;
+ *	  intervals				likewise, dictionaries too;
  *	  payload, order of bytes	likewise; entries of a built table are in no order;
  *	  all else				candidates: the main thread compares them with their
  *							groups' strings when the window is done, while
@@ -289,7 +290,7 @@ gpucol_cpu_extreme_update(GpucolCpuWorker *worker, GpucolCpuGroups *groups,
 	if (reg->coded && !payload &&
 		(acc->order == 0 || worker->run->agg.ranks[acc->extreme].positions != NULL))
 		return update_scores(worker, groups, acc, valid);
-	if (acc->order == 0)
+	if (!gpucol_order_is_host(acc->order))
 		return update_bytes(worker, groups, acc, valid);
 	return note_candidates(worker, groups, acc, valid, vector);
 }
@@ -470,7 +471,7 @@ gpucol_cpu_extreme_drain(GpucolRun *run, const GpucolDelta *delta)
 	GpucolStatus status = GPUCOL_OK;
 
 	for (int i = 0; i < run->agg.naccs && run->agg.nextremes > 0 && status == GPUCOL_OK; i++)
-		if (gpucol_cpu_extreme_is(&run->agg.accs[i]) && run->agg.accs[i].order > 0)
+		if (gpucol_cpu_extreme_is(&run->agg.accs[i]) && gpucol_order_is_host(run->agg.accs[i].order))
 			status = drain(run, &run->agg.accs[i], delta);
 	return status;
 }
@@ -562,7 +563,7 @@ gpucol_cpu_extreme_init(GpucolRun *run)
 		if (!gpucol_cpu_extreme_is(acc))
 			continue;
 		run->agg.ranks[acc->extreme].slot = loaded_column(run, acc->arg);
-		if (acc->order > 0 &&
+		if (gpucol_order_is_host(acc->order) &&
 			(run->agg.ranks[acc->extreme].slot < 0 || run->host == NULL || run->host->compare == NULL))
 			return GPUCOL_UNSUPPORTED;
 	}

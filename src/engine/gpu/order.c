@@ -133,7 +133,7 @@ gpucol_gpu_order_sort(GpucolGpuOrder *order, GpucolGpuDictionary *dictionary,
 	uint32_t	runs;
 	uint32_t   *merged;
 
-	if (sort.order > 0 && host->compare == NULL)
+	if (gpucol_order_is_host(sort.order) && host->compare == NULL)
 		return GPUCOL_UNSUPPORTED;
 	sort.strings = gpucol_gpu_dictionary_strings(dictionary, &n);
 	order->n = n;
