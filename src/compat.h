@@ -590,6 +590,9 @@ typedef struct GpucolCompatIntoReceiver
  */
 #define gpucol_compat_marks_lateral (PG_VERSION_NUM >= 160000 && PG_VERSION_NUM < 180000)
 
+/* Has the path of a set operation both sides below it, not one path of all rows? */
+#define gpucol_compat_setop_of_two (PG_VERSION_NUM >= 180000)
+
 /* A query has no tables any more: neither what groups them, nor entries for their rights. */
 #if PG_VERSION_NUM >= 160000
 #define gpucol_compat_no_tables(query) \

@@ -18,6 +18,7 @@
 #include "optimizer/paths.h"
 #include "utils/lsyscache.h"
 
+#include "compat.h"
 #include "plan/twice.h"
 #include "planner/planner.h"
 
@@ -45,7 +46,7 @@ static const PathKind path_kinds[] = {
 	ONE_CHILD(GroupingSetsPath), ONE_CHILD(WindowAggPath), ONE_CHILD(LimitPath),
 	{T_IncrementalSortPath, sizeof(IncrementalSortPath), {offsetof(SortPath, subpath)}, 0},
 	JOINED(NestPath), JOINED(MergePath), JOINED(HashPath), TWO_CHILDREN(RecursiveUnionPath),
-#if PG_VERSION_NUM >= 180000
+#if gpucol_compat_setop_of_two
 	TWO_CHILDREN(SetOpPath),
 #else
 	ONE_CHILD(SetOpPath),
