@@ -307,6 +307,9 @@ extern bool gpucol_lower_made_text(GpucolLower *l, Oid funcid, List *args, bool 
 extern bool gpucol_lower_text_cast(GpucolLower *l, Expr *expr, GpucolValue *out);
 extern bool gpucol_lower_is_made_text(const Node *expr);
 
+/* ... a constant text as a register, which is compared with one; false if it is none */
+extern bool gpucol_lower_constant_text(GpucolLower *l, Expr *expr, GpucolValue *out);
+
 /*
  * lower/text.c: a comparison of two of them under a collation, whose values are left in `values`;
  * *matched tells whether the function is one.

@@ -152,6 +152,22 @@ check_made(GpucolLower *l, Expr *expr)
 	return few ? gpucol_lower_decline(l, "it computes a text of few values") : true;
 }
 
+bool
+gpucol_lower_constant_text(GpucolLower *l, Expr *expr, GpucolValue *out)
+{
+	const Const *constant = (const Const *) expr;
+
+	if (!IsA(constant, Const) || constant->constisnull ||
+		(constant->consttype != TEXTOID && constant->consttype != VARCHAROID))
+		return false;
+	memset(out, 0, sizeof(*out));
+	out->cls = GPUCOL_CLASS_S;
+	out->scale_reg = GPUCOL_NO_REG;
+	out->reg = constant_text(l, VARDATA_ANY(DatumGetTextPP(constant->constvalue)),
+							 VARSIZE_ANY_EXHDR(DatumGetTextPP(constant->constvalue)));
+	return true;
+}
+
 /* The text of a value as its type's output function writes it; a cast of bool to text has another. */
 static bool
 lower_form(GpucolLower *l, Expr *arg, GpucolValue *out)
@@ -181,14 +197,7 @@ lower_form(GpucolLower *l, Expr *arg, GpucolValue *out)
 				set_text(l, GPUCOL_OP_FORM_S, v.reg, GPUCOL_NO_REG, GPUCOL_NO_REG, 0, out);
 		case TEXTOID:
 		case VARCHAROID:
-			if (!IsA(arg, Const) || ((Const *) arg)->constisnull)
-				return lower_plain(l, arg, out);
-			memset(out, 0, sizeof(*out));
-			out->cls = GPUCOL_CLASS_S;
-			out->scale_reg = GPUCOL_NO_REG;
-			out->reg = constant_text(l, VARDATA_ANY(DatumGetTextPP(((Const *) arg)->constvalue)),
-									 VARSIZE_ANY_EXHDR(DatumGetTextPP(((Const *) arg)->constvalue)));
-			return true;
+			return gpucol_lower_constant_text(l, arg, out) || lower_plain(l, arg, out);
 		default:
 			return gpucol_lower_decline(l, "the text of a value of type %s", format_type_be(exprType((Node *) arg)));
 	}

@@ -359,6 +359,8 @@ lower_compared(GpucolLower *l, Expr *expr, GpucolValue *value)
 	GpucolTypeMap map;
 	const char *reason = "a comparison with a computed text";
 
+	if (gpucol_lower_constant_text(l, expr, value))
+		return true;
 	l->parts = l->texts = true;
 	l->text_depth++;
 	if (!gpucol_lower_expr(l, expr, value))
@@ -391,7 +393,8 @@ gpucol_lower_compare_texts(GpucolLower *l, Oid funcid, List *args, Oid collation
 	Expr	   *expr[2];
 
 	*matched = false;
-	if (list_length(args) != 2 || IsA(linitial(args), Const) || IsA(lsecond(args), Const))
+	if (list_length(args) != 2 || (IsA(linitial(args), Const) && !gpucol_lower_is_made_text(lsecond(args))) ||
+		(IsA(lsecond(args), Const) && !gpucol_lower_is_made_text(linitial(args))))
 		return false;
 	for (int i = 0; i < 2; i++)
 		expr[i] = list_nth(args, i);

@@ -53,6 +53,9 @@ SELECT e, d FROM exprs, differ(format('SELECT x, min((%s) COLLATE "C"), max((%1$
 SELECT e, d FROM exprs, differ(format('SELECT count(DISTINCT %s) FROM t', e)) d WHERE d IS NOT NULL;
 SELECT e, d FROM exprs, differ(format('SELECT sum(length(%s)), max(length(%1$s)), max(octet_length(%1$s)) FROM t', e)) d WHERE d IS NOT NULL;
 SELECT e, d FROM exprs, differ(format('SELECT count(*), sum(id) FROM t WHERE %s = x OR %1$s = v', e)) d WHERE d IS NOT NULL;
+SELECT e, d FROM exprs, differ(format('SELECT count(*), sum(id) FILTER (WHERE %s < ''5'' COLLATE "C") FROM t WHERE %1$s >= ''2'' COLLATE "C" OR ''x5'' = %1$s', e)) d WHERE d IS NOT NULL;
+SELECT d FROM differ('SELECT id, x FROM t WHERE x || ''-'' || i = ''x5-39595'' OR ts::text = NULL', 'GpucolScan') d;
+SELECT p FROM plan_of('SELECT count(*) FROM t WHERE x || ''-'' || i = ''x5-39595''') p;
 -- all of it is the engine's
 SELECT e, p FROM exprs, plan_of(format('SELECT min((%s) COLLATE "C"), count(DISTINCT %1$s) FROM t', e)) p WHERE p !~ 'Custom Scan';
 -- but texts of few values, floats, formats of other kinds
