@@ -72,6 +72,7 @@
 
 #define GPUCOL_WIRE_MAGIC		0x44475047	/* "GPGD" */
 #define GPUCOL_WIRE_VERSION		20
+#define GPUCOL_WIRE_OPCODES		61	/* those that devices have, from the first; with others, another version */
 #define GPUCOL_WIRE_SOCKET		"gpucol_gpud.sock"	/* in the data directory */
 #define GPUCOL_WIRE_MAX_PAYLOAD (64u << 20)
 #define GPUCOL_WIRE_INLINE		(32u << 10)

@@ -29,6 +29,8 @@
 #include "engine/gpu/connection.h"
 #include "service/service.h"
 
+_Static_assert(GPUCOL_OP_LENGTH_S == GPUCOL_WIRE_OPCODES, "other opcodes of devices need another GPUCOL_WIRE_VERSION");
+
 #define THREAD_WAIT_MS		10	/* then a thread looks whether it is to end */
 #define SPIN_NANOSECONDS	UINT64_C(5000000)	/* how long an answer is awaited without sleep */
 
