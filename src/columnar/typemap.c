@@ -129,9 +129,9 @@ type_is_bytewise_equal(Oid type_oid, int32 typmod, Oid collation)
 				get_collation_isdeterministic(collation);
 		case TEXTOID:
 		case VARCHAROID:
+		case NAMEOID:
 			return OidIsValid(collation) &&
 				get_collation_isdeterministic(collation);
-		case NAMEOID:
 		case BYTEAOID:
 		case UUIDOID:
 		case MACADDROID:

@@ -579,18 +579,20 @@ gpucol_lower_fed_state(GpucolFed *fed, GpucolFinal *final)
 	return true;
 }
 
-/* Is DISTINCT by the hashable equality of the argument's type? */
+/* Is DISTINCT by the hashable equality of the argument's type?  Equal names may have different hashes. */
 static bool
 find_distinct(Aggref *agg, Expr *arg, GpucolFinal *final)
 {
+	Oid			collation = exprCollation((Node *) arg);
 	SortGroupClause *clause = linitial_node(SortGroupClause, agg->aggdistinct);
 	TypeCacheEntry *type = lookup_type_cache(exprType((Node *) arg),
 											 TYPECACHE_EQ_OPR | TYPECACHE_HASH_PROC);
 
 	if (agg->aggfnoid != F_COUNT_ANY || type->eq_opr != clause->eqop ||
-		!OidIsValid(type->hash_proc))
+		!OidIsValid(type->hash_proc) ||
+		(getBaseType(exprType((Node *) arg)) == NAMEOID && !get_collation_isdeterministic(collation)))
 		return false;
-	final->collation = exprCollation((Node *) arg);
+	final->collation = collation;
 	final->kind = GPUCOL_FINAL_DISTINCT;
 	final->host = GPUCOL_HOST_DISTINCT;
 	return true;

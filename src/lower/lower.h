@@ -356,6 +356,12 @@ extern bool gpucol_lower_bucket(GpucolLower *l, List *args, GpucolValue *out);
 /* lower/plain.c: a subquery that is executed for no row (planner/seldom.c): one that asks for it is PostgreSQL's */
 extern bool gpucol_lower_seldom(GpucolLower *l, const SubPlan *subplan, GpucolValue *out);
 
+/*
+ * What a row of such a subquery costs below LIMIT, elsewhere nothing: PostgreSQL computes only for the rows that are
+ * left what costs more than ten operators.
+ */
+#define GPUCOL_SELDOM_COST	(11 * cpu_operator_cost)
+
 /* ... if an expression is one, have its value be of the class of what stands beside it. */
 extern void gpucol_lower_seldom_as(GpucolLower *l, const Expr *expr, const GpucolValue *as, GpucolValue *value);
 

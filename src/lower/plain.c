@@ -15,6 +15,7 @@
 #include "common/int.h"
 #include "datatype/timestamp.h"
 #include "nodes/nodeFuncs.h"
+#include "optimizer/optimizer.h"
 #include "utils/date.h"
 #include "utils/fmgroids.h"
 #include "utils/timestamp.h"
@@ -361,7 +362,8 @@ gpucol_lower_seldom(GpucolLower *l, const SubPlan *subplan, GpucolValue *out)
 {
 	GpucolConst c = {.cls = GPUCOL_CLASS_I,.v.i = PG_INT64_MAX};	/* which does not fit, as it must */
 
-	if (subplan->startup_cost > 0 || subplan->per_call_cost > 0 ||
+	if (subplan->startup_cost > 0 ||
+		(subplan->per_call_cost > 0 && subplan->per_call_cost != GPUCOL_SELDOM_COST) ||
 		(!l->aggregating && !l->seldom) || l->conditional == 0 || !seldom_class(subplan->firstColType, &out->cls))
 		return gpucol_lower_decline(l, "it contains a subquery");
 	out->reg = gpucol_lower_emit(l, GPUCOL_OP_CONST_I, GPUCOL_NO_REG, GPUCOL_NO_REG, GPUCOL_NO_REG,

@@ -5,7 +5,7 @@
  *
  * What is computed in another way may have to be computed as it was written for a few rows
  * (subquery_scalar.c).  PostgreSQL takes it that every branch of a CASE is evaluated for every
- * row.  So the subquery there is marked, and its paths cost nothing.  By that an engine
+ * row.  So the subquery there is marked, and its paths cost nothing, or a little (lower.h).  By that an engine
  * knows it, too, and leaves the statement to PostgreSQL where a row asks for it after all
  * (lower/plain.c).
  *
@@ -14,7 +14,9 @@
 #include "postgres.h"
 
 #include "nodes/pathnodes.h"
+#include "optimizer/optimizer.h"
 
+#include "lower/lower.h"
 #include "planner/planner.h"
 #include "planner/subquery.h"
 
@@ -34,19 +36,22 @@ gpucol_seldom_is(const Query *query)
 }
 
 /*
- * Have the paths of a marked query cost nothing.
+ * Have the paths of a marked query cost nothing; below LIMIT so much that it is executed for the rows that are left.
  */
 void
 gpucol_seldom_set_costs(const PlannerInfo *root, RelOptInfo *output_rel)
 {
+	const Query *around;
 	ListCell   *lc;
 
 	if (root->query_level < 2 || !gpucol_seldom_is(root->parse))
 		return;
+	around = root->parent_root->parse;
 	foreach(lc, output_rel->pathlist)
 	{
 		Path	   *path = lfirst(lc);
 
-		path->startup_cost = path->total_cost = 0;
+		path->startup_cost = 0;
+		path->total_cost = around->limitCount != NULL && around->sortClause != NIL ? GPUCOL_SELDOM_COST : 0;
 	}
 }

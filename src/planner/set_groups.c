@@ -191,7 +191,9 @@ is_exact(Oid type, Oid collation)
 	element = get_element_type(type);
 	if (OidIsValid(element))
 		return is_exact(element, collation);
-	return gpucol_equal_by_bytes(type, collation) || type == NAMEOID || get_typtype(type) == TYPTYPE_ENUM;
+	if (type == NAMEOID)
+		return OidIsValid(collation) && get_collation_isdeterministic(collation);
+	return gpucol_equal_by_bytes(type, collation) || get_typtype(type) == TYPTYPE_ENUM;
 }
 
 double

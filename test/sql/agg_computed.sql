@@ -38,4 +38,9 @@ SELECT d FROM unnest(ARRAY[
 	'SELECT k, k / (k - 5), count(*) FROM seen GROUP BY 1, 2',
 	'SELECT k, abs(k), row_number() OVER (ORDER BY abs(k), count(*)) FROM seen GROUP BY 1, 2'
 ]) q, differ(q) d WHERE d IS NOT NULL;
+-- names that are equal though their bytes are not
+SELECT d FROM unnest(ARRAY[
+	'SELECT count(DISTINCT (CASE WHEN id % 2 = 0 THEN upper(t) ELSE t END)::name COLLATE ignore_case) FROM seen',
+	'SELECT k, count(DISTINCT (CASE WHEN id % 2 = 0 THEN upper(t) ELSE t END)::name COLLATE ignore_case) FROM seen GROUP BY 1'
+]) q, differ(q) d WHERE d IS NOT NULL;
 DROP SCHEMA agg_computed CASCADE;

@@ -102,6 +102,9 @@ SELECT compare('SELECT a.id, (SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY
 -- units that dates have not, and that are no constants
 SELECT compare('SELECT a.id, (SELECT sum(s.n) FROM seen s WHERE date_trunc(CASE WHEN s.n > 0 THEN ''week'' END, s.at) = a.at) FROM ask a');
 SELECT compare('SELECT a.id, (SELECT sum(s.n) FROM seen s WHERE extract(hour FROM s.at) = a.k) FROM ask a');
+-- several rows of those that LIMIT leaves out are no error
+SELECT compare('SELECT a.id, (SELECT s.n FROM seen s WHERE s.k = a.id - 5) FROM ask a ORDER BY a.id LIMIT 3');
+SELECT compare('SELECT a.id, (SELECT s.n FROM seen s WHERE s.k = a.id - 5 AND a.w < 99) + 1 FROM ask a ORDER BY a.id OFFSET 1 LIMIT 2');
 -- several rows of a computed key, and a join around that pads the row, stay
 SELECT compare('SELECT a.id, l.* FROM ask a, LATERAL (SELECT s.n FROM seen s WHERE s.k + 1 = a.k AND s.at <= a.at ORDER BY s.at DESC, s.n LIMIT 2) l');
 SELECT compare('SELECT a.id, l.* FROM ask b LEFT JOIN (ask a CROSS JOIN LATERAL (SELECT s.n FROM seen s WHERE s.k + 1 = a.k ORDER BY s.n LIMIT 1) l) ON a.id = b.id');
