@@ -83,8 +83,15 @@ SELECT e, p FROM sessions, plan_of(format('SELECT min(%s) FROM t', e)) p WHERE p
 SET timezone = 'UTC';
 
 -- errors for rows that are reached only; what only PostgreSQL knows is left to it
+CREATE FUNCTION leaping() RETURNS text LANGUAGE plpgsql AS $$
+BEGIN	-- a zone that counts leap seconds, where the system has it
+	PERFORM now() AT TIME ZONE 'right/UTC';
+	RETURN 'right/UTC';
+EXCEPTION WHEN invalid_parameter_value THEN
+	RETURN 'UTC';
+END $$;
 CREATE TABLE odd (id int, zone text, tz timestamptz, ts timestamp) USING gpucol;
-INSERT INTO odd SELECT i, CASE i % 5 WHEN 0 THEN 'Nowhere/Land' WHEN 1 THEN 'MSK' WHEN 2 THEN 'right/UTC' WHEN 3 THEN repeat('x', 300) ELSE 'UTC' END, '2020-01-01'::timestamptz + i * interval '1 day',
+INSERT INTO odd SELECT i, CASE i % 5 WHEN 0 THEN 'Nowhere/Land' WHEN 1 THEN 'MSK' WHEN 2 THEN leaping() WHEN 3 THEN repeat('x', 300) ELSE 'UTC' END, '2020-01-01'::timestamptz + i * interval '1 day',
 	timestamp '1980-01-01' + i * interval '30 days' FROM generate_series(1, 500) i;
 SELECT gpucol.merge('odd');
 SELECT min(tz AT TIME ZONE zone) FROM odd;

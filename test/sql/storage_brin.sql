@@ -112,7 +112,7 @@ SELECT * FROM br_check;
 CREATE INDEX br_btree ON br (d);
 CREATE INDEX br_btree_t ON br (t);
 SELECT * FROM br_check;
-SELECT * FROM br_differ('t = ''x77'' AND d = ''2021-01-02'' AND id > 3');
+SELECT differ, rows, plan ~ 'BitmapAnd; (Bitmap Index Scan on br_btree(_t)?; ){2}$' AS both FROM br_differ('t = ''x77'' AND d = ''2021-01-02'' AND id > 3');
 SELECT differ, rows FROM br_differ('(t = ''x77'' OR id = 2500) AND d > ''2020-04-01''');
 SELECT differ, rows FROM br_differ('(t = ''x77'' OR t = ''x78'') AND n > 3');
 SELECT count(*) FROM br_heap h, LATERAL (SELECT b.id FROM br b WHERE b.id = h.id AND b.t = h.t OFFSET 0) x WHERE h.id BETWEEN 2100 AND 2110;
