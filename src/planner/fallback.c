@@ -22,7 +22,7 @@
 #include "plan/twice.h"
 #include "planner/planner.h"
 
-/* As many nodes with a plan and a fallback may a fallback have. */
+/* As many nodes with a plan and a fallback may a fallback have: 0 or more, since what is plain has others below it. */
 #define MOST_DOUBLED	8
 
 /* A kind of path that has others below: its size, and where they are. */
@@ -125,6 +125,19 @@ stand_in(PlannerInfo *root, CustomPath *path)
 	return (Path *) create_projection_path(root, path->path.parent, fallback, path->path.pathtarget);
 }
 
+/* A merge join sorts no side that comes in order now that it is plain; the inner one is read again from a copy. */
+static void
+drop_sorts(MergePath *path)
+{
+	if (pathkeys_contained_in(path->outersortkeys, path->jpath.outerjoinpath->pathkeys))
+		path->outersortkeys = NIL;
+	if (path->innersortkeys == NIL ||
+		!pathkeys_contained_in(path->innersortkeys, path->jpath.innerjoinpath->pathkeys))
+		return;
+	path->innersortkeys = NIL;
+	path->materialize_inner = true;
+}
+
 /* A path without nodes of ours that have a fallback. */
 static Path *
 plain_path(PlannerInfo *root, Path *path)
@@ -152,6 +165,8 @@ plain_path(PlannerInfo *root, Path *path)
 
 		*child = plain_path(root, *child);
 	}
+	if (IsA(copy, MergePath))
+		drop_sorts((MergePath *) copy);
 	if (kind->list == 0)
 		return copy;
 	list = field_at(copy, kind->list);
