@@ -135,4 +135,18 @@ ANALYZE odd_rows, odd_packed, odd_few;
 SELECT a.n, count(*) FROM odd_rows a JOIN odd_packed b ON a.n = b.n GROUP BY 1 ORDER BY 1;
 SELECT a.p, count(*) FROM odd_rows a JOIN odd_packed b ON a.p = b.n GROUP BY 1 ORDER BY 1;
 SELECT a.n, count(*) FROM odd_rows a, odd_rows b, odd_few c WHERE a.n = b.n AND b.k = c.k GROUP BY 1 ORDER BY 1;
+-- an equality of which one side is made of both tables is asked of each pair, which PostgreSQL could not hash either
+CREATE TABLE three_packed (id int, x int, y int) USING gpucol;
+INSERT INTO three_packed SELECT i, i % 97, i % 61 FROM generate_series(1, 20000) i;
+CREATE TABLE few_packed (x int) USING gpucol;
+INSERT INTO few_packed SELECT i % 7 FROM generate_series(1, 100) i;
+ANALYZE three_packed, few_packed;
+SET join_collapse_limit = 1;
+\set of_both 'SELECT count(*), sum(p.id) FROM three_packed n JOIN three_packed p USING (id) JOIN few_packed c ON p.x * c.x = n.y'
+EXPLAIN (COSTS OFF) :of_both;
+:of_both;
+SET gpucol.pushdown = forbid;
+:of_both;
+RESET gpucol.pushdown;
+RESET join_collapse_limit;
 DROP SCHEMA join_keys CASCADE;
