@@ -208,15 +208,15 @@ lower_agg(GpucolExec *exec, GpucolLower *l)
 	bool		rankings = state->ranking && exec == &state->exec;
 	GpucolGroupPlan *plan = exec == &state->exec ? &state->grouping :
 		&state->ordinary_grouping;
+	List	   *aggs = rankings ? NIL : aggregate_list(state, false);
 
 	l->aggregating = true;
 	if (!state->ranking)
 		gpucol_run_name_tables(exec, l);
 	l->no_extremes |= state->ranking;
+	l->later = list_concat(key_list(state), aggs);
 	if (!lower_input(state, exec, l) ||
-		!gpucol_lower_grouping(l, key_list(state),
-							   rankings ? NIL : aggregate_list(state, false), state->tests, &state->sets,
-							   may_share(state, exec), plan))
+		!gpucol_lower_grouping(l, key_list(state), aggs, state->tests, &state->sets, may_share(state, exec), plan))
 		return false;
 	if (!rankings)
 		state->finals = plan->finals;

@@ -175,6 +175,7 @@ struct GpucolLower
 	bool		no_extremes;	/* no least and greatest bytes: rankings beside them have
 								 * none */
 	bool		past_filter;	/* all conjuncts are lowered */
+	List	   *later;			/* what is computed of a pipe's rows in the end, as far as it is known */
 	bool		never;			/* no row passes: some conjunct holds for none, */
 	bool		dry;			/* or none of a pipe's source does */
 	bool		failed;			/* a constant may raise an error, and whether a row

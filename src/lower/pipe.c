@@ -595,16 +595,17 @@ lower_set(GpucolLower *l, const GpucolPipe *pipe, const GpucolPipeStep *step, Gp
 }
 
 /*
- * Load what the conditions and sort keys of pairs need of the rows that flow, once for all pairs; texts
- * are where they are.
+ * Load what the conditions and sort keys of pairs need of the rows that flow, once for all pairs, and what is
+ * computed of all pairs later; texts are where they are.
  */
 static bool
 load_flowing(GpucolLower *l, const GpucolPipe *pipe, const GpucolPipeStep *step)
 {
-	List	   *exprs = (List *) gpucol_pipe_map(pipe, (Node *) list_concat_copy(step->residual, step->order));
+	List	   *pairs = (List *) gpucol_pipe_map(pipe, (Node *) list_concat_copy(step->residual, step->order));
+	List	   *exprs = step->outer_keys == NIL && pairs == NIL ? l->later : pairs;
 	ListCell   *lc;
 
-	foreach(lc, pull_var_clause((Node *) exprs, PVC_RECURSE_PLACEHOLDERS))
+	foreach(lc, pull_var_clause((Node *) exprs, PVC_RECURSE_AGGREGATES | PVC_RECURSE_PLACEHOLDERS))
 	{
 		const Var  *var = lfirst_node(Var, lc);
 		GpucolTypeMap map;
@@ -660,7 +661,7 @@ lower_step(GpucolLower *l, const GpucolPipe *pipe, GpucolPipeStep *step, int num
 			return false;
 		gpucol_lower_add_probe_key(l, reg);
 	}
-	if (step->most > 0 && !load_flowing(l, pipe, step))
+	if ((step->most > 0 || step->outer_keys == NIL) && !load_flowing(l, pipe, step))
 		return false;
 	probe.nkeys = list_length(step->outer_keys);
 	probe.keys_end = l->ninstrs;

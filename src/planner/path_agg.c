@@ -231,16 +231,19 @@ static bool
 lower_joined(GpucolGrouping *g)
 {
 	GpucolPipe *pipe = g->pipe->pipe;
+	List	   *keys;
+	List	   *aggs;
 
 	gpucol_pipe_layout(pipe, list_concat_copy(g->keys, g->aggs), true);
+	keys = (List *) gpucol_pipe_map(pipe, (Node *) g->keys);
+	aggs = (List *) gpucol_pipe_map(pipe, (Node *) g->aggs);
 	g->desc = pipe->desc;
 	g->lower = gpucol_pipe_begin(pipe, NULL);
 	g->lower->aggregating = true;
 	g->conditions = pipe->conditions;
+	g->lower->later = list_concat_copy(keys, aggs);
 	if (!gpucol_pipe_lower(g->lower, pipe) ||
-		!gpucol_lower_grouping(g->lower, (List *) gpucol_pipe_map(pipe, (Node *) g->keys),
-							   (List *) gpucol_pipe_map(pipe, (Node *) g->aggs), NIL, &g->sets,
-							   g->share, &g->plan))
+		!gpucol_lower_grouping(g->lower, keys, aggs, NIL, &g->sets, g->share, &g->plan))
 		return gpucol_grouping_decline(g, g->lower->reason);
 	return true;
 }

@@ -7,10 +7,17 @@
  * LEFT, RIGHT, FULL), or when all its pairs are known: SEMI and LEFT, FULL and ANTI look
  * then whether one has passed (`hit`).
  *
+ * Pairs come row by row.  Where there are no keys, so that many rows meet the same ones of the table, they
+ * are turned: all rows meet the table's first one, then its second, and so on.  Nothing of the rows moves
+ * then, and what comes of the table is one value for all.
+ *
  *-------------------------------------------------------------------------
  */
 #include "engine/cpu/join.h"
 #include "engine/cpu/select.h"
+
+/* Fewer rows are not turned: a batch has but a pair for each. */
+#define TURNED_ROWS	128
 
 /* Does the kind hand its pairs on? */
 static bool
@@ -118,9 +125,9 @@ gpucol_cpu_expand_free(GpucolRun *run, const GpucolCpuProbe *probe, GpucolCpuExp
 	memset(expansion, 0, sizeof(*expansion));
 }
 
-/* Copy a register. */
+/* Copy a register's values. */
 static void
-save_register(GpucolCpuReg *to, const GpucolCpuReg *from, uint32_t n)
+copy_register(GpucolCpuReg *to, const GpucolCpuReg *from, uint32_t n)
 {
 	to->nulls = from->nulls == NULL ? NULL : to->null_space;
 	if (from->nulls != NULL)
@@ -193,6 +200,14 @@ find_rows(GpucolCpuWorker *worker, const GpucolCpuVector *vector, const GpucolCp
 	return GPUCOL_OK;
 }
 
+/* Can n saved rows be turned? */
+static bool
+turns(const GpucolCpuProbe *probe, const GpucolCpuExpansion *expansion, uint32_t n)
+{
+	return !probe->is_set && probe->order == NULL && probe->probe->nkeys == 0 && !probe->parted &&
+		!expansion->banded && n >= TURNED_ROWS && expansion->count[0] > 1;
+}
+
 GpucolStatus
 gpucol_cpu_expand_open(GpucolCpuWorker *worker, const GpucolCpuVector *vector, const GpucolCpuProbe *probe,
 					   bool by_codes)
@@ -204,6 +219,7 @@ gpucol_cpu_expand_open(GpucolCpuWorker *worker, const GpucolCpuVector *vector, c
 	uint32_t	n = worker->nsel;
 	GpucolStatus status = GPUCOL_OK;
 
+	trail->alike[probe->number] = false;
 	if (probe->is_set)
 		gpucol_cpu_set_open(worker, probe, expansion->set);
 	else
@@ -216,7 +232,7 @@ gpucol_cpu_expand_open(GpucolCpuWorker *worker, const GpucolCpuVector *vector, c
 		expansion->sel[j] = worker->full ? (uint16_t) j : worker->sel[j];
 	memset(expansion->hit, 0, n);
 	for (int r = 0; r < live->n; r++)
-		save_register(&expansion->regs[r], &worker->regs[live->regs[r]], n);
+		copy_register(&expansion->regs[r], &worker->regs[live->regs[r]], n);
 	for (int q = 0; q < probe->number; q++)
 		if (match_is_read(run, probe, q))
 			memcpy(expansion->match[q], trail->match[q], sizeof(uint32_t) * n);
@@ -224,7 +240,28 @@ gpucol_cpu_expand_open(GpucolCpuWorker *worker, const GpucolCpuVector *vector, c
 	expansion->unpaired = false;
 	expansion->nrows = n;
 	expansion->row = expansion->offset = 0;
+	expansion->full = worker->full;
+	expansion->turned = turns(probe, expansion, n);
 	return GPUCOL_OK;
+}
+
+/* Make all saved rows the selected ones. */
+static void
+restore_all(GpucolCpuWorker *worker, const GpucolCpuProbe *probe)
+{
+	const GpucolRun *run = worker->run;
+	const GpucolCpuExpansion *expansion = &worker->trail->expansions[probe->number];
+	const GpucolCpuLive *live = &run->digest.live[GPUCOL_STAGE_KEYS(probe->number)];
+	uint32_t	n = expansion->nrows;
+
+	for (int r = 0; r < live->n; r++)
+		copy_register(&worker->regs[live->regs[r]], &expansion->regs[r], n);
+	for (int q = 0; q < probe->number; q++)
+		if (match_is_read(run, probe, q))
+			memcpy(worker->trail->match[q], expansion->match[q], sizeof(uint32_t) * n);
+	memcpy(worker->sel, expansion->sel, sizeof(uint16_t) * n);
+	worker->full = expansion->full;
+	worker->nsel = n;
 }
 
 /* Make the saved rows at[] the selected ones. */
@@ -289,6 +326,48 @@ list_pairs(GpucolCpuExpansion *expansion, const GpucolCpuProbe *probe, uint32_t 
 	return n;
 }
 
+/* Of turned rows list those that look for a pair still; where one is not enough, all. */
+static uint32_t
+list_seeking(GpucolCpuExpansion *expansion, const GpucolCpuProbe *probe)
+{
+	bool		all = !one_is_enough(probe);
+	uint32_t	n = 0;
+
+	if (all && expansion->offset > 0)
+		return expansion->nrows;
+	for (uint32_t row = 0; row < expansion->nrows; row++)
+	{
+		expansion->at[n] = (uint16_t) row;
+		n += all || !expansion->hit[row];
+	}
+	return n;
+}
+
+/* List their pairs with the table's next row.  When few are left, they go on row by row. */
+static uint32_t
+list_turned(GpucolCpuExpansion *expansion, const GpucolCpuProbe *probe, uint32_t *match)
+{
+	uint32_t	n = list_seeking(expansion, probe);
+	uint32_t	number = expansion->first[0] + expansion->offset;
+
+	for (uint32_t i = 0; i < n; i++)
+		match[i] = number;
+	expansion->offset++;
+	if (n == 0 || expansion->offset == expansion->count[0])
+		expansion->row = expansion->nrows;
+	else if (n < TURNED_ROWS)
+	{
+		for (uint32_t row = 0; row < expansion->nrows; row++)
+		{
+			expansion->first[row] += expansion->offset;
+			expansion->count[row] -= expansion->offset;
+		}
+		expansion->offset = 0;
+		expansion->turned = false;
+	}
+	return n;
+}
+
 /* List the rows that are handed on after all their pairs. */
 static uint32_t
 list_unpaired(GpucolCpuExpansion *expansion, const GpucolCpuProbe *probe, uint32_t *match)
@@ -340,6 +419,7 @@ gpucol_cpu_expand_next(GpucolCpuWorker *worker, const GpucolCpuVector *vector,
 	GpucolStatus status = GPUCOL_OK;
 	uint32_t	n = 0;
 
+	worker->trail->alike[probe->number] = expansion->turned || expansion->unpaired;
 	if (expansion->unpaired)
 	{
 		n = list_unpaired(expansion, probe, match);
@@ -352,7 +432,7 @@ gpucol_cpu_expand_next(GpucolCpuWorker *worker, const GpucolCpuVector *vector,
 	if (probe->is_set)
 		status = gpucol_cpu_set_list(expansion, probe, &n);
 	else
-		n = list_pairs(expansion, probe, match);
+		n = expansion->turned ? list_turned(expansion, probe, match) : list_pairs(expansion, probe, match);
 	if (expansion->banded)
 	{
 		worker->trail->figures[probe->number].bounded = true;
@@ -360,7 +440,10 @@ gpucol_cpu_expand_next(GpucolCpuWorker *worker, const GpucolCpuVector *vector,
 	}
 	if (status != GPUCOL_OK)
 		return status;
-	restore(worker, probe, n);
+	if (worker->trail->alike[probe->number] && n == expansion->nrows)
+		restore_all(worker, probe);
+	else
+		restore(worker, probe, n);
 	if (expansion->row == expansion->nrows)
 	{
 		expansion->unpaired = probe->residual && (probe->keeps || one_is_enough(probe));

@@ -303,6 +303,7 @@ init_trail(GpucolRun *run, GpucolCpuWorker *worker)
 		if (run->join.probes[p].table->nkeys > nkeys)
 			nkeys = run->join.probes[p].table->nkeys;
 	trail->match = gpucol_cpu_alloc0(run, sizeof(uint32_t *) * nprobes);
+	trail->alike = gpucol_cpu_alloc0(run, nprobes);
 	trail->numbers = gpucol_cpu_alloc(run, sizeof(uint32_t) * n);
 	trail->narrow = gpucol_cpu_alloc(run, sizeof(uint32_t) * n);
 	trail->codes_of = gpucol_cpu_alloc0(run, sizeof(GpucolCpuKeyCodes) * nprobes);
@@ -313,7 +314,7 @@ init_trail(GpucolRun *run, GpucolCpuWorker *worker)
 									(run->program->nprobe_keys + 1u));
 	trail->expansions = gpucol_cpu_alloc0(run, sizeof(GpucolCpuExpansion) * nprobes);
 	trail->figures = gpucol_cpu_alloc0(run, sizeof(GpucolProbeFigures) * nprobes);
-	if (trail->match == NULL || trail->numbers == NULL || trail->narrow == NULL ||
+	if (trail->match == NULL || trail->alike == NULL || trail->numbers == NULL || trail->narrow == NULL ||
 		trail->codes_of == NULL || trail->words == NULL ||
 		trail->codes == NULL || trail->valid == NULL || trail->maps == NULL ||
 		trail->expansions == NULL || trail->figures == NULL)
@@ -339,6 +340,7 @@ init_again(GpucolRun *run, GpucolCpuWorker *worker)
 
 	for (int p = 0; p < run->join.nprobes; p++)
 	{
+		trail->alike[p] = false;
 		trail->codes_of[p].serial = 0;
 		gpucol_cpu_expand_free(run, &run->join.probes[p], &trail->expansions[p]);
 	}
@@ -431,8 +433,12 @@ gpucol_cpu_join_load(GpucolCpuWorker *worker, int payload, GpucolCpuReg *reg)
 		return;
 	}
 	reg->column = &run->input.cols[run->program->ncolumns + payload];
-	gpucol_lookup_gather(&table->columns[wanted->column], worker->trail->match[wanted->probe],
-						 worker->nsel, reg);
+	if (worker->trail->alike[wanted->probe])
+		gpucol_lookup_spread(&table->columns[wanted->column], worker->trail->match[wanted->probe][0],
+							 worker->nsel, reg);
+	else
+		gpucol_lookup_gather(&table->columns[wanted->column], worker->trail->match[wanted->probe],
+							 worker->nsel, reg);
 }
 
 /* Must the worker give the main thread a chance before it makes more rows? */

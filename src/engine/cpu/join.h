@@ -154,13 +154,16 @@ typedef struct GpucolCpuExpansion
 	GpucolCpuItems *set;			/* of a set, else NULL */
 	GpucolCpuFirsts *firsts;	/* with an order, else NULL: first[] is the place of its first one */
 	bool		banded;			/* first[] is a place among the rows of a band */
+	bool		turned;			/* all saved rows with one of the table's at a time, which offset counts */
+	bool		full;			/* of the saved rows: as the worker's */
 	GpucolCpuLimits *limits;	/* of a band, else NULL */
 } GpucolCpuExpansion;
 
 /* A worker's state in the probes. */
 struct GpucolCpuTrail
 {
-	uint32_t  **match;			/* by probe: the table's rows, as sel */
+	uint32_t  **match;			/* by probe: the table's rows, as sel, */
+	bool	   *alike;			/* and whether they are all the same one */
 	uint32_t   *numbers;		/* of keys */
 	uint32_t   *narrow;			/* words, or numbers, by codes */
 	GpucolCpuCodesWay way;		/* how they are found */

@@ -278,6 +278,39 @@ gpucol_lookup_gather(const GpucolLookupColumn *column, const uint32_t *rows, uin
 			reg->codes[j] = reg->nulls[j] ? 0 : reg->codes[j];
 }
 
+#define SPREAD(TYPE, FIELD) \
+	do { \
+		TYPE	   *to = reg->FIELD; \
+		const TYPE	value = to[0]; \
+		for (uint32_t j = 1; j < n; j++) \
+			to[j] = value; \
+	} while (0)
+
+GPUCOL_CPU_CLONES void
+gpucol_lookup_spread(const GpucolLookupColumn *column, uint32_t row, uint32_t n, GpucolCpuReg *reg)
+{
+	gpucol_lookup_gather(column, &row, 1, reg);
+	if (reg->nulls != NULL)
+		memset(reg->null_space, reg->null_space[0], n);
+	switch (reg->cls)
+	{
+		case GPUCOL_CLASS_B:
+			memset(reg->v.b, reg->v.b[0], n);
+			break;
+		case GPUCOL_CLASS_D:
+			if (reg->narrow)
+				SPREAD(int64_t, n);
+			else
+				SPREAD(__int128, v.d);
+			break;
+		case GPUCOL_CLASS_S:
+			SPREAD(uint32_t, codes);
+			break;
+		default:
+			SPREAD(int64_t, v.i);
+	}
+}
+
 /* ---- the operations of the engine ---- */
 
 void

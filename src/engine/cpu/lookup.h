@@ -145,6 +145,9 @@ gpucol_lookup_count(const GpucolLookup *lookup, uint32_t number)
 extern void gpucol_lookup_gather(const GpucolLookupColumn *column, const uint32_t *rows,
 								 uint32_t n, GpucolCpuReg *reg);
 
+/* The same where all n rows are one row of the table, or GPUCOL_LOOKUP_NONE. */
+extern void gpucol_lookup_spread(const GpucolLookupColumn *column, uint32_t row, uint32_t n, GpucolCpuReg *reg);
+
 /* The operations of the engine. */
 extern void gpucol_lookup_view(const GpucolLookup *lookup, GpucolLookupView *out);
 extern void gpucol_lookup_figures(const GpucolLookup *lookup, GpucolLookupFigures *out);

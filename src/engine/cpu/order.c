@@ -232,8 +232,10 @@ gpucol_cpu_order_choose(GpucolCpuWorker *worker, const GpucolCpuVector *vector, 
 		expansion->count[j] = 0;
 		expansion->firsts->bounds[j] = INT64_MAX;
 	}
+	worker->trail->alike[probe->number] = true;
 	for (uint32_t row = first; row < end && status == GPUCOL_OK; row++)
 		status = meet(worker, vector, probe, row);
+	worker->trail->alike[probe->number] = false;
 	for (uint32_t j = 0; probe->order->skipped > 0 && j < worker->nsel; j++)
 	{
 		uint32_t	skipped = expansion->count[j] < probe->order->skipped ? expansion->count[j] : probe->order->skipped;

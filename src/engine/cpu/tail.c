@@ -70,8 +70,11 @@ select_rows(GpucolCpuWorker *worker, const GpucolCpuProbe *probe, uint64_t first
 		n += probe->matched[row] == wanted;
 	}
 	for (int q = 0; q < worker->run->join.nprobes; q++)
+	{
+		trail->alike[q] = false;
 		if (q != probe->number)
 			memset(trail->match[q], 0xff, sizeof(uint32_t) * n);
+	}
 	worker->nsel = n;
 	worker->full = true;
 }
