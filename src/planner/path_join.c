@@ -179,19 +179,6 @@ may_be_host(const Pair *pair, const RestrictInfo *rinfo, bool above)
 	return true;
 }
 
-/* Could PostgreSQL sort or hash both sides of a join by a condition, each of whose operands is of one? */
-static bool
-is_equality(const Pair *pair, const RestrictInfo *rinfo)
-{
-	Relids		drive = pair->drive->relids;
-	Relids		build = pair->build->relids;
-
-	if (!rinfo->can_join || (rinfo->mergeopfamilies == NIL && !OidIsValid(rinfo->hashjoinoperator)))
-		return false;
-	return (bms_is_subset(rinfo->left_relids, drive) && bms_is_subset(rinfo->right_relids, build)) ||
-		(bms_is_subset(rinfo->left_relids, build) && bms_is_subset(rinfo->right_relids, drive));
-}
-
 /* Share the conditions of the join out: keys, others of the join, those on its rows. */
 static bool
 share_out(Pair *pair, GpucolPipe *drive, GpucolPipeStep *step)
@@ -236,7 +223,7 @@ share_out(Pair *pair, GpucolPipe *drive, GpucolPipeStep *step)
 			step->filter = lappend(step->filter, condition);
 		else
 			step->residual = lappend(step->residual, condition);
-		equality |= !above && is_equality(pair, rinfo);
+		equality |= !above && gpucol_join_is_equality(&sides, rinfo);
 	}
 	if (equality && step->outer_keys == NIL && pair->drive->rows * pair->build->rows > MOST_PAIRS)
 	{

@@ -97,3 +97,14 @@ gpucol_join_add_key(const GpucolJoinSides *sides, GpucolPipeStep *step, Restrict
 		return add_equality(sides, step, lsecond(op->args), linitial(op->args), op->opno);
 	return false;
 }
+
+bool
+gpucol_join_is_equality(const GpucolJoinSides *sides, const RestrictInfo *rinfo)
+{
+	if (!rinfo->can_join || (rinfo->mergeopfamilies == NIL && !OidIsValid(rinfo->hashjoinoperator)))
+		return false;
+	return (bms_is_subset(rinfo->left_relids, sides->drive_relids) &&
+			bms_is_subset(rinfo->right_relids, sides->build_relids)) ||
+		(bms_is_subset(rinfo->left_relids, sides->build_relids) &&
+		 bms_is_subset(rinfo->right_relids, sides->drive_relids));
+}

@@ -28,4 +28,7 @@ typedef struct GpucolJoinSides
  */
 extern bool gpucol_join_add_key(const GpucolJoinSides *sides, GpucolPipeStep *step, RestrictInfo *rinfo);
 
+/* Could PostgreSQL sort or hash both sides by a condition, each of whose operands is of one of them? */
+extern bool gpucol_join_is_equality(const GpucolJoinSides *sides, const RestrictInfo *rinfo);
+
 #endif							/* GPUCOL_PLANNER_PATH_JOIN_KEYS_H */
