@@ -200,12 +200,13 @@ find_rows(GpucolCpuWorker *worker, const GpucolCpuVector *vector, const GpucolCp
 	return GPUCOL_OK;
 }
 
-/* Can n saved rows be turned? */
+/* Can n saved rows be turned?  Not where the pairs of a row are compared with each other (top.c). */
 static bool
-turns(const GpucolCpuProbe *probe, const GpucolCpuExpansion *expansion, uint32_t n)
+turns(const GpucolRun *run, const GpucolCpuProbe *probe, const GpucolCpuExpansion *expansion, uint32_t n)
 {
-	return !probe->is_set && probe->order == NULL && probe->probe->nkeys == 0 && !probe->parted &&
-		!expansion->banded && n >= TURNED_ROWS && expansion->count[0] > 1;
+	if (probe->is_set || probe->order != NULL || probe->probe->nkeys > 0 || probe->parted || expansion->banded)
+		return false;
+	return n >= TURNED_ROWS && expansion->count[0] > 1 && (run->out.top == NULL || !run->out.top->each);
 }
 
 GpucolStatus
@@ -241,7 +242,7 @@ gpucol_cpu_expand_open(GpucolCpuWorker *worker, const GpucolCpuVector *vector, c
 	expansion->nrows = n;
 	expansion->row = expansion->offset = 0;
 	expansion->full = worker->full;
-	expansion->turned = turns(probe, expansion, n);
+	expansion->turned = turns(run, probe, expansion, n);
 	return GPUCOL_OK;
 }
 
