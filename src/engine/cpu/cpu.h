@@ -13,12 +13,11 @@
  *	  engine/cpu/range.c	range conjuncts, translated into the code space of a chunk
  *	  engine/cpu/column.c	values of the surviving rows of a column
  *	  engine/cpu/expr.c	expressions over registers of 1,024 values; expr_ops.c has one function for each opcode
- *	  engine/cpu/expr_fold.c	what is computed for the elements of arrays, and made of it for their rows
+ *	  engine/cpu/expr_fold.c	what is computed for elements of arrays; few.c texts made of few values
  *	  engine/cpu/bounds.c	what values registers can have, that decimals be computed in 64 bits
  *	  engine/cpu/scan.c	output rows of a SCAN
  *	  engine/cpu/agg.c		aggregation: set-up, delivery; agg_update.c, agg_merge.c and agg_float.c the states
- *	  engine/cpu/strings.c	byte strings of groups, numbered
- *	  engine/cpu/extreme.c	least and greatest byte strings
+ *	  engine/cpu/strings.c	byte strings of groups, numbered; extreme.c the least and greatest
  *	  engine/cpu/merge.c	the merge of many groups by all threads; twins.c finds those of several tables
  *	  engine/cpu/agg_drain.c	tables of threads that become large, drained into tables by key
  *	  engine/cpu/final.c	groups that are complete when their vector is
@@ -340,6 +339,7 @@ struct GpucolCpuWorker
 	/* instructions of branches that are called row by row: rows that there were, and that took them */
 	uint64_t	branch_rows;
 	uint64_t	branch_taken;
+	struct GpucolCpuFew *few;	/* texts made of few values (few.c), by their registers' numbers; NULL: none yet */
 	struct GpucolCpuQuotients *quotients;	/* of packed decimals, remembered (expr_packed.c); NULL: none yet */
 
 	/* its share of the window: vectors that it has taken */
@@ -472,6 +472,8 @@ typedef struct GpucolCpuDigest
 	bool		payload_asked;
 	GpucolCpuLive *live;		/* by stage */
 	bool	   *unread;			/* register need not be computed in this segment */
+	uint16_t   *few;			/* by register: its number among those that may be codes of texts (few.c), or 0 */
+	int			nfew;
 	uint8_t    *alike;			/* register may hold packed decimals as such that are alike */
 	GpucolCpuBounds *bounds;	/* by register, of the segment or delta batch */
 	GpucolCpuShifted *shifted;	/* by register; NULL where there are groups */
@@ -686,8 +688,9 @@ gpucol_cpu_has_room(const GpucolCpuWorker *worker)
 static inline uint64_t
 gpucol_cpu_codes_serial(const GpucolRun *run, const GpucolCpuColumn *column)
 {
-	return column->slot < run->program->ncolumns ? run->input.segment_serial :
-		UINT64_MAX - run->join.turn;
+	int			payload = column->slot - run->program->ncolumns;
+
+	return payload >= 0 && payload < run->program->npayloads ? UINT64_MAX - run->join.turn : run->input.segment_serial;
 }
 
 /* engine/cpu/source.c: do the next window, or more; GPUCOL_END when all rows, of probed tables too, are done. */

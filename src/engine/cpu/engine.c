@@ -10,6 +10,7 @@
 #include "engine/cpu/build.h"
 #include "engine/cpu/expr.h"
 #include "engine/cpu/expr_alike.h"
+#include "engine/cpu/few.h"
 #include "engine/cpu/items.h"
 #include "engine/cpu/join.h"
 
@@ -255,6 +256,8 @@ cpu_start(const GpucolProgram *program, GpucolSource *source, const GpucolHost *
 	status = find_uses(run);
 	if (status == GPUCOL_OK)
 		status = gpucol_cpu_fold_init(run);
+	if (status == GPUCOL_OK)
+		status = gpucol_cpu_few_init(run);
 	if (status == GPUCOL_OK)
 		status = gpucol_cpu_live_init(run);
 	if (status == GPUCOL_OK)

@@ -4,13 +4,14 @@
  *	  Texts that are made of values: numbers, dates and times as texts, and texts joined together.
  *
  * They lie in memory of the register, which grows as texts need, until the instruction runs
- * again.  So groups and sets copy what they keep.
+ * again.  So groups and sets copy what they keep.  Of few values they are made once (few.c).
  *
  *-------------------------------------------------------------------------
  */
 #include <string.h>
 
 #include "engine/cpu/expr_ops.h"
+#include "engine/cpu/few.h"
 #include "kernel/packed_decimal.h"
 #include "kernel/text_form.h"
 
@@ -43,15 +44,33 @@ finish(GpucolCpuFrame *f, uint32_t j, char *from, char *to)
 	return to;
 }
 
+/* Bytes that the text of one value takes at most. */
+static size_t
+form_room(const GpucolCpuFrame *f, uint32_t j GPUCOL_CPU_UNUSED)
+{
+	return GPUCOL_FORM_ROOM + (f->instr->op != GPUCOL_OP_FORM_D ? 0 :
+							   f->instr->aux < 0 ? GPUCOL_PACKED_SCALE : f->instr->aux);
+}
+
+static char *
+make_integer(const GpucolCpuFrame *f, uint32_t j, char *to)
+{
+	return gpucol_form_value(to, f->instr->aux, f->a->v.i[j]);
+}
+
 GpucolStatus
 gpucol_cpu_op_FORM_I(GpucolCpuFrame *f)
 {
-	char	   *to = begin(f, (size_t) f->n * GPUCOL_FORM_ROOM);
+	static const GpucolCpuMaker maker = {1, form_room, make_integer};
 	int			form = f->instr->aux;
+	char	   *to;
 
+	gpucol_cpu_op_nulls(f->dst, f->a, NULL, f->n);
+	if (gpucol_cpu_few_make(f, &maker))
+		return GPUCOL_OK;
+	to = begin(f, (size_t) f->n * GPUCOL_FORM_ROOM);
 	if (to == NULL)
 		return GPUCOL_OUT_OF_MEMORY;
-	gpucol_cpu_op_nulls(f->dst, f->a, NULL, f->n);
 	for (uint32_t j = 0; j < f->n; j++)
 		to = finish(f, j, to, GPUCOL_CPU_NULL_AT(f->dst, j) ? to : gpucol_form_value(to, form, f->a->v.i[j]));
 	return GPUCOL_OK;
@@ -76,17 +95,28 @@ gpucol_cpu_op_FORM_TZ(GpucolCpuFrame *f)
 	return GPUCOL_OK;
 }
 
+static char *
+make_narrow(const GpucolCpuFrame *f, uint32_t j, char *to)
+{
+	return gpucol_form_decimal(to, f->a->n[j], f->instr->aux);
+}
+
 /* A mantissa at scale aux or, with aux negative, a decimal that carries its scale. */
 GpucolStatus
 gpucol_cpu_op_FORM_D(GpucolCpuFrame *f)
 {
+	static const GpucolCpuMaker maker = {1, form_room, make_narrow};
 	bool		packed = f->instr->aux < 0;
-	const __int128 *values = gpucol_cpu_expr_widen(f->a, f->n);
-	char	   *to = begin(f, (size_t) f->n * (GPUCOL_FORM_ROOM + (packed ? GPUCOL_PACKED_SCALE : f->instr->aux)));
+	const __int128 *values;
+	char	   *to;
 
+	gpucol_cpu_op_nulls(f->dst, f->a, NULL, f->n);
+	if (!packed && gpucol_cpu_few_make(f, &maker))
+		return GPUCOL_OK;
+	values = gpucol_cpu_expr_widen(f->a, f->n);
+	to = begin(f, (size_t) f->n * form_room(f, 0));
 	if (to == NULL)
 		return GPUCOL_OUT_OF_MEMORY;
-	gpucol_cpu_op_nulls(f->dst, f->a, NULL, f->n);
 	for (uint32_t j = 0; j < f->n; j++)
 	{
 		__int128	mantissa = packed ? gpucol_packed_mantissa(values[j]) : values[j];
@@ -125,12 +155,11 @@ gpucol_cpu_op_TEXT_S(GpucolCpuFrame *f)
 	const char *block = run->digest.blocks[f->instr - run->code.instrs];
 	GpucolBytes text = {block + sizeof(uint32_t), 0};
 
+	if (f->dst->constant)
+		return GPUCOL_OK;
 	memcpy(&text.len, block, sizeof(uint32_t));
-	f->dst->nulls = NULL;
-	f->dst->coded = false;
-	f->dst->words = false;
-	f->dst->column = NULL;
-	for (uint32_t j = 0; j < f->n; j++)
+	f->dst->constant = true;
+	for (uint32_t j = 0; j < GPUCOL_VECTOR_VALUES; j++)
 		f->dst->v.s[j] = text;
 	return GPUCOL_OK;
 }
@@ -157,34 +186,42 @@ string_or_none(const GpucolCpuReg *reg, uint32_t j)
 	return GPUCOL_CPU_NULL_AT(reg, j) ? (GpucolBytes) {"", 0} : gpucol_cpu_op_string(reg, j);
 }
 
+static size_t
+both_room(const GpucolCpuFrame *f, uint32_t j)
+{
+	return (size_t) string_or_none(f->a, j).len + string_or_none(f->b, j).len + string_or_none(f->c, j).len;
+}
+
+static char *
+make_both(const GpucolCpuFrame *f, uint32_t j, char *to)
+{
+	GpucolBytes a = string_or_none(f->a, j);
+	GpucolBytes b = string_or_none(f->b, j);
+	GpucolBytes c = string_or_none(f->c, j);
+
+	to = gpucol_form_copy(to, a.data, a.len);
+	if (!GPUCOL_CPU_NULL_AT(f->a, j) && !GPUCOL_CPU_NULL_AT(f->b, j))
+		to = gpucol_form_copy(to, c.data, c.len);
+	return gpucol_form_copy(to, b.data, b.len);
+}
+
 /* a, c and b; c between two only. */
 GpucolStatus
 gpucol_cpu_op_BOTH_S(GpucolCpuFrame *f)
 {
+	static const GpucolCpuMaker maker = {2, both_room, make_both};
 	size_t		size = 1;
 	char	   *to;
 
+	both_nulls(f);
+	if (gpucol_cpu_few_make(f, &maker))
+		return GPUCOL_OK;
 	for (uint32_t j = 0; j < f->n; j++)
-		size += (size_t) string_or_none(f->a, j).len + string_or_none(f->b, j).len + string_or_none(f->c, j).len;
+		size += both_room(f, j);
 	to = begin(f, size);
 	if (to == NULL)
 		return GPUCOL_OUT_OF_MEMORY;
-	both_nulls(f);
 	for (uint32_t j = 0; j < f->n; j++)
-	{
-		GpucolBytes a = string_or_none(f->a, j);
-		GpucolBytes b = string_or_none(f->b, j);
-		GpucolBytes c = string_or_none(f->c, j);
-		char	   *from = to;
-
-		if (!GPUCOL_CPU_NULL_AT(f->dst, j))
-		{
-			to = gpucol_form_copy(to, a.data, a.len);
-			if (!GPUCOL_CPU_NULL_AT(f->a, j) && !GPUCOL_CPU_NULL_AT(f->b, j))
-				to = gpucol_form_copy(to, c.data, c.len);
-			to = gpucol_form_copy(to, b.data, b.len);
-		}
-		finish(f, j, from, to);
-	}
+		to = finish(f, j, to, GPUCOL_CPU_NULL_AT(f->dst, j) ? to : make_both(f, j, to));
 	return GPUCOL_OK;
 }

@@ -56,7 +56,7 @@ gpucol_cpu_strings_open(GpucolRun *run)
 	for (uint32_t s = 0; s < UINT32_C(1) << bits; s++)
 		pthread_mutex_init(&strings->shards[s].lock, NULL);
 	strings->maps = gpucol_cpu_alloc0(run, sizeof(GpucolCpuCodeMap) *
-									  (run->program->ncolumns + run->program->npayloads + 1u));
+									  (run->program->ncolumns + run->program->npayloads + run->digest.nfew + 1u));
 	run->agg.strings = strings;
 	return strings->maps == NULL ? GPUCOL_OUT_OF_MEMORY : GPUCOL_OK;
 }

@@ -57,7 +57,7 @@ struct GpucolCpuStrings
 	uint32_t	bits;			/* of a number that are its shard */
 	uint32_t	empty;			/* number + 1 of the string of no bytes, 0 unknown */
 	pthread_mutex_t lock;		/* of maps, where one is opened */
-	GpucolCpuCodeMap *maps;		/* by program column */
+	GpucolCpuCodeMap *maps;		/* by program column; then those of made texts (few.c) */
 	GpucolCpuShard shards[];
 };
 

@@ -1,0 +1,292 @@
+/*-------------------------------------------------------------------------
+ *
+ * few.c
+ *	  Texts that are made of few values, once for each of them in a segment.
+ *
+ * An operand is of few values where the bounds of a register say so (engine/cpu/bounds.c), or
+ * where it has codes of a dictionary, or of such texts.  The place among them numbers the text,
+ * and of two operands the pair of places does.  So the register has codes, of a column of its own
+ * whose dictionary each worker fills as rows ask for texts.  What a code stands for is the same
+ * for all workers, so that groups know it by one number (engine/cpu/strings.c).
+ *
+ * Only registers that nothing but keys, sets and operations that know codes read are kept so.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include <string.h>
+
+#include "engine/cpu/expr_ops.h"
+#include "engine/cpu/few.h"
+
+#define MOST_TEXTS		65536	/* of a register, NULL of an operand included */
+#define ROWS_A_TEXT		4		/* a segment has at least so many rows for each */
+#define CHUNK_BYTES		65536
+
+/* The texts of a register that a worker has made in the segment at hand. */
+typedef struct GpucolCpuFew
+{
+	GpucolCpuColumn column;		/* with the texts as its dictionary; there is none yet where data is NULL */
+	GpucolChunkDesc desc;
+	uint64_t	serial;			/* segment */
+	size_t		room;			/* entries */
+	char	   *space;			/* chunks of texts, each with the address of the one before */
+	size_t		left;			/* bytes in the last one */
+	char	   *next;
+} GpucolCpuFew;
+
+/* An operand: `n` places, of which 0 is that of NULL. */
+typedef struct Operand
+{
+	const GpucolCpuReg *reg;
+	uint32_t	n;
+	int64_t		first;			/* the value of place 1; of codes 0 */
+} Operand;
+
+/* ---- which registers ---- */
+
+static bool
+makes_text(uint16_t op)
+{
+	return op == GPUCOL_OP_FORM_I || op == GPUCOL_OP_FORM_D || op == GPUCOL_OP_BOTH_S;
+}
+
+static bool
+knows_codes(uint16_t op)
+{
+	return op == GPUCOL_OP_BOTH_S || op == GPUCOL_OP_LENGTH_S || op == GPUCOL_OP_EQ_S || op == GPUCOL_OP_LT_S ||
+		op == GPUCOL_OP_IS_NULL_S;
+}
+
+/* Do all that read a register know codes?  Keys do. */
+static bool
+may_be_codes(const GpucolRun *run, uint16_t reg)
+{
+	const GpucolProgram *program = run->program;
+	const uint16_t *probe_keys = GPUCOL_PROGRAM_ARRAY(program, const uint16_t, probe_keys);
+
+	for (int i = 0; i < program->ninstrs; i++)
+	{
+		const GpucolInstr *instr = &run->code.instrs[i];
+		const GpucolCpuOp *op = &gpucol_cpu_expr_ops[instr->op];
+
+		if (((op->a == GPUCOL_CLASS_S && instr->a == reg) || (op->b == GPUCOL_CLASS_S && instr->b == reg) ||
+			 (op->c == GPUCOL_CLASS_S && instr->c == reg)) &&
+			(!knows_codes(instr->op) || run->digest.of_elements[i]))
+			return false;
+		if (instr->dst == reg && run->digest.of_elements[i])
+			return false;
+	}
+	for (int k = 0; k < program->nprobe_keys; k++)
+		if (probe_keys[k] == reg)
+			return false;
+	for (int a = 0; a < program->naggs; a++)
+		if (run->code.aggs[a].arg == reg && run->code.aggs[a].op != GPUCOL_AGG_COUNT &&
+			run->code.aggs[a].op != GPUCOL_AGG_COUNT_DISTINCT)
+			return false;
+	return true;
+}
+
+GpucolStatus
+gpucol_cpu_few_init(GpucolRun *run)
+{
+	run->digest.few = gpucol_cpu_alloc0(run, sizeof(uint16_t) * (run->program->nregs + 1u));
+	if (run->digest.few == NULL)
+		return GPUCOL_OUT_OF_MEMORY;
+	for (int i = 0; i < run->program->ninstrs && run->program->kind == GPUCOL_PROGRAM_AGG; i++)
+	{
+		const GpucolInstr *instr = &run->code.instrs[i];
+
+		if (makes_text(instr->op) && may_be_codes(run, instr->dst))
+			run->digest.few[instr->dst] = (uint16_t) ++run->digest.nfew;
+	}
+	return GPUCOL_OK;
+}
+
+/* ---- texts ---- */
+
+/* The slot of a register's own column: they come behind those of columns and payload. */
+static int
+slot_of(const GpucolRun *run, int number)
+{
+	return run->program->ncolumns + run->program->npayloads + number - 1;
+}
+
+/* Bytes for one more text; NULL without memory. */
+static char *
+reserve(GpucolRun *run, GpucolCpuFew *few, size_t size)
+{
+	if (few->left < size)
+	{
+		size_t		all = size > CHUNK_BYTES ? size : CHUNK_BYTES;
+		char	   *chunk = gpucol_cpu_alloc(run, sizeof(char *) + all);
+
+		if (chunk == NULL)
+			return NULL;
+		memcpy(chunk, &few->space, sizeof(char *));
+		few->space = chunk;
+		few->next = chunk + sizeof(char *);
+		few->left = all;
+	}
+	return few->next;
+}
+
+static void
+forget(GpucolRun *run, GpucolCpuFew *few)
+{
+	while (few->space != NULL)
+	{
+		char	   *chunk = few->space;
+
+		memcpy(&few->space, chunk, sizeof(char *));
+		gpucol_cpu_free(run, chunk);
+	}
+	few->left = 0;
+}
+
+/* Begin with a segment's texts, of which there may be n. */
+static bool
+begin(GpucolRun *run, GpucolCpuFew *few, int number, uint32_t n)
+{
+	forget(run, few);
+	few->serial = 0;
+	if (few->room < n)
+	{
+		gpucol_cpu_free(run, few->column.entries);
+		few->room = 0;
+		few->column.entries = gpucol_cpu_alloc(run, sizeof(GpucolBytes) * n);
+		if (few->column.entries == NULL)
+			return false;
+		few->room = n;
+	}
+	memset(few->column.entries, 0, sizeof(GpucolBytes) * n);
+	few->desc.coding = GPUCOL_CODING_DICT;
+	few->desc.kind = GPUCOL_KIND_BYTES;
+	few->desc.width = 1;
+	while (UINT32_C(1) << few->desc.width < n)
+		few->desc.width++;
+	few->column.desc = &few->desc;
+	few->column.slot = slot_of(run, number);
+	few->column.ndict = n;
+	few->serial = run->input.segment_serial;
+	return true;
+}
+
+/* The texts of the result, of which there may be n; NULL where it better has none. */
+static GpucolCpuFew *
+open_few(GpucolCpuFrame *f, uint64_t n)
+{
+	GpucolCpuWorker *worker = f->worker;
+	GpucolRun  *run = worker->run;
+	int			number = run->digest.few[f->instr->dst];
+	GpucolCpuFew *few;
+
+	if (n > MOST_TEXTS || n > run->input.segment.nrows / ROWS_A_TEXT)
+		return NULL;
+	if (worker->few == NULL)
+		worker->few = gpucol_cpu_alloc0(run, sizeof(GpucolCpuFew) * run->digest.nfew);
+	if (worker->few == NULL)
+		return NULL;
+	few = &worker->few[number - 1];
+	if ((few->serial != run->input.segment_serial || few->column.ndict != n) &&
+		!begin(run, few, number, (uint32_t) n))
+		return NULL;
+	return few;
+}
+
+/* ---- operands ---- */
+
+/* Has a register few values, each with a place? */
+static bool
+open_operand(const GpucolCpuFrame *f, uint16_t number, const GpucolCpuReg *reg, Operand *operand)
+{
+	const GpucolRun *run = f->worker->run;
+	const GpucolCpuBounds *bounds = gpucol_cpu_op_bounds(f, number);
+
+	operand->reg = reg;
+	operand->first = 0;
+	operand->n = 2;
+	if (reg->cls == GPUCOL_CLASS_S && reg->constant)
+		return true;
+	if (reg->cls == GPUCOL_CLASS_S)
+	{
+		if (!reg->coded || reg->column->entries == NULL || reg->column->ndict >= MOST_TEXTS ||
+			(reg->column->slot >= run->program->ncolumns && reg->column->slot < slot_of(run, 1)))
+			return false;
+		operand->n = reg->column->ndict + 1;
+		return true;
+	}
+	if (!bounds->known || (reg->cls == GPUCOL_CLASS_D && !reg->narrow) ||
+		(uint64_t) bounds->hi - (uint64_t) bounds->lo >= MOST_TEXTS)
+		return false;
+	operand->first = bounds->lo;
+	operand->n = (uint32_t) ((uint64_t) bounds->hi - (uint64_t) bounds->lo) + 2;
+	return true;
+}
+
+/* The places of n rows; false if a value has none. */
+static bool
+find_places(const Operand *operand, uint32_t n, uint32_t *places)
+{
+	const GpucolCpuReg *reg = operand->reg;
+	const int64_t *values = reg->cls == GPUCOL_CLASS_I ? reg->v.i : reg->n;
+	bool		bad = false;
+
+	if (reg->cls == GPUCOL_CLASS_S && reg->constant)
+		for (uint32_t j = 0; j < n; j++)
+			places[j] = 1;
+	else if (reg->cls == GPUCOL_CLASS_S)
+		for (uint32_t j = 0; j < n; j++)
+			places[j] = reg->codes[j] + 1;
+	else
+		for (uint32_t j = 0; j < n; j++)
+		{
+			uint64_t	place = (uint64_t) values[j] - (uint64_t) operand->first + 1;
+
+			bad |= place >= operand->n && !GPUCOL_CPU_NULL_AT(reg, j);
+			places[j] = (uint32_t) place;
+		}
+	if (reg->nulls != NULL)
+		for (uint32_t j = 0; j < n; j++)
+			places[j] = reg->nulls[j] ? 0 : places[j];
+	return !bad;
+}
+
+bool
+gpucol_cpu_few_make(GpucolCpuFrame *f, const GpucolCpuMaker *maker)
+{
+	GpucolCpuReg *dst = f->dst;
+	Operand		a;
+	Operand		b = {NULL, 1, 0};
+	uint32_t	places[GPUCOL_VECTOR_VALUES];
+	GpucolCpuFew *few;
+
+	if (f->worker->run->digest.few[f->instr->dst] == 0 || f->vector->delta != NULL ||
+		!open_operand(f, f->instr->a, f->a, &a) ||
+		(maker->noperands > 1 && (!f->c->constant || !open_operand(f, f->instr->b, f->b, &b))))
+		return false;
+	few = open_few(f, (uint64_t) a.n * b.n);
+	if (few == NULL || !find_places(&a, f->n, dst->codes) || (b.reg != NULL && !find_places(&b, f->n, places)))
+		return false;
+	if (b.reg != NULL)
+		for (uint32_t j = 0; j < f->n; j++)
+			dst->codes[j] = dst->codes[j] * b.n + places[j];
+	for (uint32_t j = 0; j < f->n; j++)
+	{
+		GpucolBytes *entry = &few->column.entries[dst->codes[j]];
+		char	   *end;
+
+		if (entry->data != NULL || GPUCOL_CPU_NULL_AT(dst, j))
+			continue;
+		entry->data = reserve(f->worker->run, few, maker->room(f, j) + 1);
+		if (entry->data == NULL)
+			return false;
+		end = maker->make(f, j, few->next);
+		entry->len = (uint32_t) (end - few->next);
+		few->left -= entry->len;
+		few->next = end;
+	}
+	dst->coded = true;
+	dst->words = false;
+	dst->column = &few->column;
+	return true;
+}
