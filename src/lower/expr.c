@@ -800,6 +800,8 @@ lower_node(GpucolLower *l, Expr *expr, GpucolValue *out)
 static bool
 lower_expr(GpucolLower *l, Expr *expr, GpucolValue *out)
 {
+	GpucolLower mark = *l;
+
 	if (l->conditional == 0 ? gpucol_lower_is_constant(expr) : gpucol_lower_is_safe_constant(l, expr))
 		return gpucol_lower_const(l, expr, out);
 	if (l->fold != NULL && gpucol_lower_fold_test(l, expr, out))
@@ -816,7 +818,16 @@ lower_expr(GpucolLower *l, Expr *expr, GpucolValue *out)
 			!(l->aggregating && (l->maps[column].type_oid == NUMERICOID || l->maps[column].type_oid == INTERVALOID)))
 			return false;
 	}
-	return lower_node(l, expr, out);
+	if (lower_node(l, expr, out))
+		return true;
+	if (exprType((Node *) expr) != BOOLOID)
+		return false;
+	mark.reason = l->reason;
+	gpucol_lower_restore(l, &mark);
+	if (gpucol_lower_made_test(l, expr, out))
+		return true;
+	gpucol_lower_restore(l, &mark);
+	return false;
 }
 
 /*

@@ -308,6 +308,9 @@ extern bool gpucol_lower_made_text(GpucolLower *l, Oid funcid, List *args, bool 
 extern bool gpucol_lower_text_cast(GpucolLower *l, Expr *expr, GpucolValue *out);
 extern bool gpucol_lower_is_made_text(const Node *expr);
 
+/* ... a condition on one that its bytes decide; false if it is none */
+extern bool gpucol_lower_made_test(GpucolLower *l, Expr *expr, GpucolValue *out);
+
 /* ... a constant text as a register, which is compared with one; false if it is none */
 extern bool gpucol_lower_constant_text(GpucolLower *l, Expr *expr, GpucolValue *out);
 

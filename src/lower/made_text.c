@@ -4,8 +4,8 @@
  *	  Texts that engines make of values: casts of numbers, dates and times to text, and ||, concat(),
  *	  concat_ws() and format() of such and of texts.
  *
- * They are keys of groups, counted as distinct, the least or greatest, and compared
- * (l->texts): what reads them does so before the next rows are made.  Dates are written in the
+ * They are keys of groups, counted as distinct, the least or greatest, compared
+ * (l->texts), and tested by what bytes decide (match.h): what reads them does so before the next rows are made.  Dates are written in the
  * style ISO, of others PostgreSQL makes them.
  *
  *-------------------------------------------------------------------------
@@ -14,6 +14,7 @@
 
 #include "catalog/pg_type.h"
 #include "miscadmin.h"
+#include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
 #include "optimizer/optimizer.h"
 #include "utils/builtins.h"
@@ -23,6 +24,7 @@
 #include "kernel/text_form.h"
 #include "lower/calendar.h"
 #include "lower/lower.h"
+#include "lower/match.h"
 
 static bool
 set_text(GpucolLower *l, GpucolOpcode op, uint16 a, uint16 b, uint16 c, int aux, GpucolValue *out)
@@ -362,4 +364,59 @@ gpucol_lower_is_made_text(const Node *expr)
 
 	return IsA(expr, CoerceViaIO) || funcid == F_TEXTCAT || funcid == F_CONCAT || funcid == F_CONCAT_WS ||
 		funcid == F_FORMAT_TEXT_ANY || funcid == F_TEXT_BOOL;
+}
+
+/* The made text in a condition. */
+typedef struct Tested
+{
+	Node	   *text;			/* NULL: none is found yet */
+	bool		fits;			/* there is no other, and no column beside */
+} Tested;
+
+/* Put a host test's value in its place. */
+static Node *
+value_mutator(Node *node, void *context)
+{
+	Tested	   *tested = context;
+
+	if (node == NULL || !tested->fits)
+		return node;
+	if (gpucol_lower_is_made_text(node) && contain_var_clause(node))
+	{
+		tested->fits = tested->text == NULL || equal(tested->text, node);
+		tested->text = node;
+		return (Node *) makeVar(1, 1, exprType(node), exprTypmod(node), exprCollation(node), 0);
+	}
+	tested->fits = !IsA(node, Var) && !IsA(node, PlaceHolderVar);
+	return expression_tree_mutator(node, value_mutator, context);
+}
+
+/*
+ * Lower a condition on one made text that its bytes decide: LIKE, regular expressions, lists; false if it is none.
+ */
+bool
+gpucol_lower_made_test(GpucolLower *l, Expr *expr, GpucolValue *out)
+{
+	GpucolLower mark = *l;
+	Tested		tested = {NULL, true};
+	Expr	   *test;
+	bool		ok;
+
+	if (l->fold != NULL || (!IsA(expr, OpExpr) && !IsA(expr, FuncExpr) && !IsA(expr, ScalarArrayOpExpr)))
+		return false;
+	test = (Expr *) value_mutator((Node *) expr, &tested);
+	if (!tested.fits || tested.text == NULL || gpucol_match_create(l, test) == NULL)
+		return false;
+	l->texts = l->parts = true;
+	l->text_depth++;
+	ok = gpucol_lower_expr(l, (Expr *) tested.text, out) && out->cls == GPUCOL_CLASS_S;
+	l->texts = mark.texts;
+	l->parts = mark.parts;
+	l->text_depth = mark.text_depth;
+	if (!ok)
+		return false;
+	out->cls = GPUCOL_CLASS_B;
+	out->reg = gpucol_lower_emit(l, GPUCOL_OP_HOST_EACH, out->reg, GPUCOL_NO_REG, GPUCOL_NO_REG,
+								 gpucol_lower_add_host(l, -1, test));
+	return true;
 }

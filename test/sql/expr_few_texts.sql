@@ -45,10 +45,14 @@ SELECT e, d FROM exprs, differ(format('SELECT count(DISTINCT %s), min((%1$s) COL
 SELECT e, d FROM exprs, differ(format('SELECT count(*), count(*) FILTER (WHERE %s < g) FROM t WHERE (%1$s) <> v OR (%1$s) = g || k', e)) d WHERE d IS NOT NULL;
 SELECT e, d FROM exprs, differ(format('SELECT %s AS x, concat(%1$s, ''!'', g) AS y, sum(id::float8) FROM t GROUP BY 1, 2', e)) d WHERE d IS NOT NULL;
 SELECT e, d FROM exprs, differ(format('SELECT w || (%s) AS x, (%1$s) AS y, count(*) FROM t JOIN j USING (k) GROUP BY 1, 2', replace(e, 'k', 't.k'))) d WHERE d IS NOT NULL;
+-- what the host says of them
+SELECT e, d FROM exprs, differ(format('SELECT count(*), sum(id), count(*) FILTER (WHERE %1$s ~ ''[1-3]$''), count(DISTINCT %1$s) FROM t WHERE %1$s LIKE ''%%1%%'' OR %1$s = ANY (''{g1,NULL,-400}'')', '(' || e || ')')) d WHERE d IS NOT NULL;
+SELECT e, d FROM exprs, differ(format('SELECT id, k FROM t WHERE NOT %s LIKE ''%%1%%''', '(' || e || ')'), 'GpucolScan') d WHERE d IS NOT NULL;
 -- all threads, and groups that are many
 SET gpucol.cpu_threads = 4;
 SELECT e, d FROM exprs, differ(format('SELECT %s AS x, count(*), count(DISTINCT concat(k, g)) FROM t GROUP BY 1', e)) d WHERE d IS NOT NULL;
 SELECT e, d FROM exprs, differ(format('SELECT %s AS x, wide %% 5000, avg(id::float8) FROM t GROUP BY 1, 2', e)) d WHERE d IS NOT NULL;
+SELECT e, d FROM exprs, differ(format('SELECT s, count(*) FROM t WHERE %s LIKE ''%%1%%'' GROUP BY 1', '(' || e || ')')) d WHERE d IS NOT NULL;
 RESET gpucol.cpu_threads;
 -- an error of a row is one
 SELECT d FROM differ('SELECT (10 / (k % 3)) || g, count(*) FROM t WHERE k % 3 <> 0 GROUP BY 1') d;

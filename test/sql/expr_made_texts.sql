@@ -56,6 +56,19 @@ SELECT e, d FROM exprs, differ(format('SELECT count(*), sum(id) FROM t WHERE %s 
 SELECT e, d FROM exprs, differ(format('SELECT count(*), sum(id) FILTER (WHERE %s < ''5'' COLLATE "C") FROM t WHERE %1$s >= ''2'' COLLATE "C" OR ''x5'' = %1$s', e)) d WHERE d IS NOT NULL;
 SELECT d FROM differ('SELECT id, x FROM t WHERE x || ''-'' || i = ''x5-39595'' OR ts::text = NULL', 'GpucolScan') d;
 SELECT p FROM plan_of('SELECT count(*) FROM t WHERE x || ''-'' || i = ''x5-39595''') p;
+-- what bytes decide of them
+CREATE TABLE tests (t text);
+INSERT INTO tests VALUES ('%s LIKE ''%%7%%'''), ('%s NOT LIKE ''1%%5'''), ('%s LIKE ''_2%%'''), ('%s ~ ''^[0-9]+[a-z-]'''), ('%s !~ ''0$'''), ('%s = ANY (''{0,1,12,x5-39595,2000-01-01,NULL}'')'),
+	('%s <> ALL (''{0,1,12}'')'), ('%s ILIKE ''%%X%%'''), ('starts_with(%s, ''1'')'), ('left(%s, 2) LIKE ''%%1'''), ('%s ^@ ''2'''), ('length(%s) > 5 AND %1$s LIKE ''%%0%%'''), ('NOT (%s LIKE ''%%1%%'') OR i = 7'),
+	('upper(%s) = ''X1'' OR upper(%1$s) LIKE ''%%:%%''');
+SELECT e, t, d FROM exprs, tests, differ(format('SELECT count(*), sum(id) FROM t WHERE %s', format(t, '(' || e || ')'))) d WHERE length(e || t) % 3 = 0 AND d IS NOT NULL;
+SELECT e, t, d FROM exprs, tests, differ(format('SELECT x, count(*) FILTER (WHERE %s), bool_or(%1$s) FROM t GROUP BY 1', format(t, '(' || e || ')'))) d WHERE t ~ '12|_2' AND d IS NOT NULL;
+SELECT d FROM differ('SELECT id, x FROM t WHERE i::text LIKE ''%95'' AND ts::text NOT LIKE ''%:00''', 'GpucolScan') d;
+SELECT d FROM differ('SELECT count(*) FROM t WHERE i::text LIKE ''%9'' || NULL') d;
+SELECT p FROM plan_of('SELECT count(*) FROM t WHERE i::text LIKE ''%95'' AND x || i ~ ''5$''') p;
+SELECT p FROM plan_of('SELECT count(*) FILTER (WHERE concat(i, x) LIKE ''%95'') FROM t') p;
+-- a pattern that is another text is PostgreSQL's
+SELECT p FROM plan_of('SELECT count(*) FROM t WHERE i::text LIKE s::text') p;
 -- all of it is the engine's
 SELECT e, p FROM exprs, plan_of(format('SELECT min((%s) COLLATE "C"), count(DISTINCT %1$s) FROM t', e)) p WHERE p !~ 'Custom Scan';
 -- but texts of few values, floats, formats of other kinds

@@ -342,6 +342,7 @@ may_be_null(const GpucolInstr *instr, const GpucolCpuBounds *a, const GpucolCpuB
 		case GPUCOL_OP_IS_NULL_S:
 			return false;
 		case GPUCOL_OP_HOST_TEST:
+		case GPUCOL_OP_HOST_EACH:
 		case GPUCOL_OP_HOST_MAP:
 		case GPUCOL_OP_IN_I:
 		case GPUCOL_OP_ARRAY_SIZE_S:

@@ -428,27 +428,6 @@ gpucol_cpu_op_SPREAD_S(GpucolCpuFrame *f)
 	return GPUCOL_OK;
 }
 
-GpucolStatus
-gpucol_cpu_op_HOST_EACH(GpucolCpuFrame *f)
-{
-	const GpucolHost *host = f->worker->run->host;
-	uint8_t		result[N];
-	bool		isnull[N];
-
-	if (host == NULL || host->any_thread == NULL || !host->any_thread(host->context, f->instr->aux))
-		return GPUCOL_UNSUPPORTED;
-	for (uint32_t j = 0; j < f->n; j++)
-		isnull[j] = GPUCOL_CPU_NULL_AT(f->a, j);
-	host->test(host->context, f->instr->aux, (int) f->n, f->a->v.s, isnull, result);
-	f->dst->nulls = f->dst->null_space;
-	for (uint32_t j = 0; j < f->n; j++)
-	{
-		f->dst->v.b[j] = result[j] == 1;
-		f->dst->nulls[j] = result[j] == 2;
-	}
-	return GPUCOL_OK;
-}
-
 /*
  * A fold: what a row has BEFORE its elements, and how to TAKE the value of element j, which is not NULL, into that
  * of its `row`.

@@ -2,14 +2,18 @@
  *
  * expr_text.c
  *	  Operations on byte strings: lengths, comparisons, parts of strings, which are
- *	  where the string is (kernel/text_part.h), and what the host has made of them.
+ *	  where the string is (kernel/text_part.h), what the host has made of them, and what it
+ *	  says of strings that are no column's.
  *
  *-------------------------------------------------------------------------
  */
 #include <string.h>
 
 #include "engine/cpu/expr_ops.h"
+#include "engine/cpu/few.h"
 #include "kernel/text_part.h"
+
+#define TESTED	256				/* strings that the host is asked about at a time */
 
 /*
  * The characters of an entry of a segment's dictionary: counted once, whoever of the threads
@@ -103,6 +107,62 @@ gpucol_cpu_op_HOST_MAP(GpucolCpuFrame *f)
 		if (made != 1)
 			dst->nulls = dst->null_space;
 	}
+	return GPUCOL_OK;
+}
+
+/* The host's verdicts on the strings of all rows, of elements of arrays too. */
+static void
+test_all(const GpucolCpuFrame *f, uint8_t *verdicts)
+{
+	const GpucolHost *host = f->worker->run->host;
+	GpucolBytes values[TESTED];
+	bool		isnull[TESTED];
+
+	for (uint32_t from = 0; from < f->n; from += TESTED)
+	{
+		uint32_t	n = f->n - from < TESTED ? f->n - from : TESTED;
+
+		for (uint32_t j = 0; j < n; j++)
+		{
+			isnull[j] = GPUCOL_CPU_NULL_AT(f->a, from + j);
+			values[j] = isnull[j] ? (GpucolBytes) {"", 0} : gpucol_cpu_op_string(f->a, from + j);
+		}
+		host->test(host->context, f->instr->aux, (int) n, values, isnull, verdicts + from);
+	}
+}
+
+/* Verdicts as a condition's values. */
+static void
+take_verdicts(GpucolCpuReg *dst, const uint8_t *verdicts, uint32_t n)
+{
+	uint8_t    *restrict rs = dst->v.b;
+	uint8_t    *restrict nulls = dst->null_space;
+	uint8_t		any = 0;
+
+	for (uint32_t j = 0; j < n; j++)
+	{
+		rs[j] = verdicts[j] == 1;
+		nulls[j] = verdicts[j] == 2;
+		any |= nulls[j];
+	}
+	dst->nulls = any ? nulls : NULL;
+}
+
+GpucolStatus
+gpucol_cpu_op_HOST_EACH(GpucolCpuFrame *f)
+{
+	const GpucolHost *host = f->worker->run->host;
+	static const GpucolBytes nothing = {"", 0};
+	static const bool isnull = true;
+	uint8_t		verdicts[GPUCOL_VECTOR_VALUES];
+	uint8_t		null_verdict;
+
+	if (host == NULL || host->any_thread == NULL || !host->any_thread(host->context, f->instr->aux))
+		return GPUCOL_UNSUPPORTED;
+	host->test(host->context, f->instr->aux, 1, &nothing, &isnull, &null_verdict);
+	if (!gpucol_cpu_few_test(f, null_verdict, verdicts))
+		test_all(f, verdicts);
+	take_verdicts(f->dst, verdicts, f->n);
 	return GPUCOL_OK;
 }
 

@@ -7,7 +7,8 @@
  * where it has codes of a dictionary, or of such texts.  The place among them numbers the text,
  * and of two operands the pair of places does.  So the register has codes, of a column of its own
  * whose dictionary each worker fills as rows ask for texts.  What a code stands for is the same
- * for all workers, so that groups know it by one number (engine/cpu/strings.c).
+ * for all workers, so that groups know it by one number (engine/cpu/strings.c).  What the host
+ * says of texts is asked once for each, likewise.
  *
  * Only registers that nothing but keys, sets and operations that know codes read are kept so.
  *
@@ -32,6 +33,7 @@ typedef struct GpucolCpuFew
 	char	   *space;			/* chunks of texts, each with the address of the one before */
 	size_t		left;			/* bytes in the last one */
 	char	   *next;
+	uint8_t    *verdicts;		/* of a test of texts: the host's + 1 by code; 0: not asked */
 } GpucolCpuFew;
 
 /* An operand: `n` places, of which 0 is that of NULL. */
@@ -54,10 +56,10 @@ static bool
 knows_codes(uint16_t op)
 {
 	return op == GPUCOL_OP_BOTH_S || op == GPUCOL_OP_LENGTH_S || op == GPUCOL_OP_EQ_S || op == GPUCOL_OP_LT_S ||
-		op == GPUCOL_OP_IS_NULL_S;
+		op == GPUCOL_OP_IS_NULL_S || op == GPUCOL_OP_HOST_EACH;
 }
 
-/* Do all that read a register know codes?  Keys do. */
+/* Do all that read a register know codes?  Keys of groups do. */
 static bool
 may_be_codes(const GpucolRun *run, uint16_t reg)
 {
@@ -79,6 +81,9 @@ may_be_codes(const GpucolRun *run, uint16_t reg)
 	for (int k = 0; k < program->nprobe_keys; k++)
 		if (probe_keys[k] == reg)
 			return false;
+	for (int k = 0; k < program->nkeys && program->kind != GPUCOL_PROGRAM_AGG; k++)
+		if (run->code.keys[k] == reg)
+			return false;
 	for (int a = 0; a < program->naggs; a++)
 		if (run->code.aggs[a].arg == reg && run->code.aggs[a].op != GPUCOL_AGG_COUNT &&
 			run->code.aggs[a].op != GPUCOL_AGG_COUNT_DISTINCT)
@@ -92,11 +97,12 @@ gpucol_cpu_few_init(GpucolRun *run)
 	run->digest.few = gpucol_cpu_alloc0(run, sizeof(uint16_t) * (run->program->nregs + 1u));
 	if (run->digest.few == NULL)
 		return GPUCOL_OUT_OF_MEMORY;
-	for (int i = 0; i < run->program->ninstrs && run->program->kind == GPUCOL_PROGRAM_AGG; i++)
+	for (int i = 0; i < run->program->ninstrs; i++)
 	{
 		const GpucolInstr *instr = &run->code.instrs[i];
 
-		if (makes_text(instr->op) && may_be_codes(run, instr->dst))
+		if ((makes_text(instr->op) && may_be_codes(run, instr->dst)) ||
+			(instr->op == GPUCOL_OP_HOST_EACH && run->digest.few[instr->a] != 0))
 			run->digest.few[instr->dst] = (uint16_t) ++run->digest.nfew;
 	}
 	return GPUCOL_OK;
@@ -145,10 +151,9 @@ forget(GpucolRun *run, GpucolCpuFew *few)
 
 /* Begin with a segment's texts, of which there may be n. */
 static bool
-begin(GpucolRun *run, GpucolCpuFew *few, int number, uint32_t n)
+begin_texts(GpucolRun *run, GpucolCpuFew *few, int number, uint32_t n)
 {
 	forget(run, few);
-	few->serial = 0;
 	if (few->room < n)
 	{
 		gpucol_cpu_free(run, few->column.entries);
@@ -166,14 +171,21 @@ begin(GpucolRun *run, GpucolCpuFew *few, int number, uint32_t n)
 		few->desc.width++;
 	few->column.desc = &few->desc;
 	few->column.slot = slot_of(run, number);
-	few->column.ndict = n;
-	few->serial = run->input.segment_serial;
 	return true;
 }
 
-/* The texts of the result, of which there may be n; NULL where it better has none. */
+/* The same of a test of them. */
+static bool
+begin_verdicts(GpucolRun *run, GpucolCpuFew *few, uint32_t n)
+{
+	gpucol_cpu_free(run, few->verdicts);
+	few->verdicts = gpucol_cpu_alloc0(run, n);
+	return few->verdicts != NULL;
+}
+
+/* What the result has of n texts, or tests of them; NULL where it better has nothing. */
 static GpucolCpuFew *
-open_few(GpucolCpuFrame *f, uint64_t n)
+open_few(GpucolCpuFrame *f, uint64_t n, bool tests)
 {
 	GpucolCpuWorker *worker = f->worker;
 	GpucolRun  *run = worker->run;
@@ -187,9 +199,13 @@ open_few(GpucolCpuFrame *f, uint64_t n)
 	if (worker->few == NULL)
 		return NULL;
 	few = &worker->few[number - 1];
-	if ((few->serial != run->input.segment_serial || few->column.ndict != n) &&
-		!begin(run, few, number, (uint32_t) n))
+	if (few->serial == run->input.segment_serial && few->column.ndict == n)
+		return few;
+	few->serial = 0;
+	if (tests ? !begin_verdicts(run, few, (uint32_t) n) : !begin_texts(run, few, number, (uint32_t) n))
 		return NULL;
+	few->column.ndict = (uint32_t) n;
+	few->serial = run->input.segment_serial;
 	return few;
 }
 
@@ -224,11 +240,13 @@ open_operand(const GpucolCpuFrame *f, uint16_t number, const GpucolCpuReg *reg, 
 }
 
 /* The places of n rows; false if a value has none. */
-static bool
+GPUCOL_CPU_CLONES static bool
 find_places(const Operand *operand, uint32_t n, uint32_t *places)
 {
+	uint64_t	most = operand->n - 1;
 	const GpucolCpuReg *reg = operand->reg;
 	const int64_t *values = reg->cls == GPUCOL_CLASS_I ? reg->v.i : reg->n;
+	uint64_t	first = (uint64_t) operand->first;
 	bool		bad = false;
 
 	if (reg->cls == GPUCOL_CLASS_S && reg->constant)
@@ -237,13 +255,17 @@ find_places(const Operand *operand, uint32_t n, uint32_t *places)
 	else if (reg->cls == GPUCOL_CLASS_S)
 		for (uint32_t j = 0; j < n; j++)
 			places[j] = reg->codes[j] + 1;
+	else if (reg->nulls == NULL)
+		for (uint32_t j = 0; j < n; j++)
+		{
+			bad |= (uint64_t) values[j] - first >= most;
+			places[j] = (uint32_t) ((uint64_t) values[j] - first + 1);
+		}
 	else
 		for (uint32_t j = 0; j < n; j++)
 		{
-			uint64_t	place = (uint64_t) values[j] - (uint64_t) operand->first + 1;
-
-			bad |= place >= operand->n && !GPUCOL_CPU_NULL_AT(reg, j);
-			places[j] = (uint32_t) place;
+			bad |= (uint64_t) values[j] - first >= most && !reg->nulls[j];
+			places[j] = (uint32_t) ((uint64_t) values[j] - first + 1);
 		}
 	if (reg->nulls != NULL)
 		for (uint32_t j = 0; j < n; j++)
@@ -264,7 +286,7 @@ gpucol_cpu_few_make(GpucolCpuFrame *f, const GpucolCpuMaker *maker)
 		!open_operand(f, f->instr->a, f->a, &a) ||
 		(maker->noperands > 1 && (!f->c->constant || !open_operand(f, f->instr->b, f->b, &b))))
 		return false;
-	few = open_few(f, (uint64_t) a.n * b.n);
+	few = open_few(f, (uint64_t) a.n * b.n, false);
 	if (few == NULL || !find_places(&a, f->n, dst->codes) || (b.reg != NULL && !find_places(&b, f->n, places)))
 		return false;
 	if (b.reg != NULL)
@@ -288,5 +310,50 @@ gpucol_cpu_few_make(GpucolCpuFrame *f, const GpucolCpuMaker *maker)
 	dst->coded = true;
 	dst->words = false;
 	dst->column = &few->column;
+	return true;
+}
+
+/* Ask the host for verdicts on the texts of some codes. */
+static void
+ask(const GpucolCpuFrame *f, GpucolCpuFew *few, const uint32_t *codes, uint32_t n)
+{
+	const GpucolHost *host = f->worker->run->host;
+
+	for (uint32_t i = 0; i < n; i++)
+	{
+		uint8_t		verdict;
+
+		if (few->verdicts[codes[i]] != 0)
+			continue;
+		host->test(host->context, f->instr->aux, 1, &f->a->column->entries[codes[i]], NULL, &verdict);
+		few->verdicts[codes[i]] = verdict + 1;
+	}
+}
+
+bool
+gpucol_cpu_few_test(GpucolCpuFrame *f, uint8_t null_verdict, uint8_t *verdicts)
+{
+	const GpucolRun *run = f->worker->run;
+	uint32_t	unknown[GPUCOL_VECTOR_VALUES + 1];
+	const uint32_t *codes = f->a->codes;
+	uint32_t	n = 0;
+	GpucolCpuFew *few;
+
+	if (run->digest.few[f->instr->dst] == 0 || !f->a->coded || f->a->column->slot < slot_of(run, 1))
+		return false;
+	few = open_few(f, f->a->column->ndict, true);
+	if (few == NULL)
+		return false;
+	for (uint32_t j = 0; j < f->n; j++)
+	{
+		unknown[n] = codes[j];
+		verdicts[j] = few->verdicts[codes[j]] - 1;
+		n += verdicts[j] == UINT8_MAX && !GPUCOL_CPU_NULL_AT(f->a, j);
+	}
+	ask(f, few, unknown, n);
+	for (uint32_t j = 0; j < f->n && n > 0; j++)
+		verdicts[j] = few->verdicts[codes[j]] - 1;
+	for (uint32_t j = 0; j < f->n && f->a->nulls != NULL; j++)
+		verdicts[j] = f->a->nulls[j] ? null_verdict : verdicts[j];
 	return true;
 }

@@ -27,4 +27,10 @@ extern GpucolStatus gpucol_cpu_few_init(GpucolRun *run);
  */
 extern bool gpucol_cpu_few_make(GpucolCpuFrame *f, const GpucolCpuMaker *maker);
 
+/*
+ * The host's verdicts (0 false, 1 true, 2 NULL) on the texts of an operand that has such codes, by row; false where it
+ * has none.
+ */
+extern bool gpucol_cpu_few_test(GpucolCpuFrame *f, uint8_t null_verdict, uint8_t *verdicts);
+
 #endif							/* GPUCOL_ENGINE_CPU_FEW_H */
