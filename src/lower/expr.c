@@ -613,9 +613,9 @@ case_test_mutator(Node *node, void *context)
 	return expression_tree_mutator(node, case_test_mutator, context);
 }
 
-/* Lower the branches of a CASE from the n-th on. */
+/* Lower the branches of a CASE from the n-th on; with by_expr, each test has the argument's expression. */
 static bool
-lower_case_from(GpucolLower *l, CaseExpr *expr, int n, GpucolValue *out)
+lower_case_from(GpucolLower *l, CaseExpr *expr, bool by_expr, int n, GpucolValue *out)
 {
 	CaseWhen   *when = list_nth(expr->args, n);
 	Expr	   *test = when->expr;
@@ -627,7 +627,7 @@ lower_case_from(GpucolLower *l, CaseExpr *expr, int n, GpucolValue *out)
 	uint16		condition;
 	bool		ok;
 
-	if (expr->arg != NULL)
+	if (by_expr)
 		test = (Expr *) case_test_mutator((Node *) test, expr->arg);
 	if (!gpucol_lower_bool(l, test, &condition))
 		return false;
@@ -641,7 +641,7 @@ lower_case_from(GpucolLower *l, CaseExpr *expr, int n, GpucolValue *out)
 
 	enter_branch(l, &mask, GPUCOL_MASK_NOT_TRUE, condition);
 	ok = last ? gpucol_lower_number(l, expr->defresult, &rest) :
-		lower_case_from(l, expr, n + 1, &rest);
+		lower_case_from(l, expr, by_expr, n + 1, &rest);
 	leave_branch(l);
 	if (!ok)
 		return false;
@@ -652,6 +652,31 @@ lower_case_from(GpucolLower *l, CaseExpr *expr, int n, GpucolValue *out)
 	}
 	gpucol_lower_seldom_as(l, when->result, &rest, &then);
 	return choose(l, condition, then, rest, out);
+}
+
+/*
+ * CASE, whose argument is lowered once, as what tests have in its place.  A column is found where it is, and what has
+ * no class of a fixed width is tested by way of the host, or in parts, with all of the expression.
+ */
+static bool
+lower_case(GpucolLower *l, CaseExpr *expr, GpucolValue *out)
+{
+	GpucolLower mark = *l;
+	GpucolValue tested;
+	bool		ok;
+
+	if (expr->arg == NULL || IsA(expr->arg, Var))
+		return lower_case_from(l, expr, expr->arg != NULL, 0, out);
+	if (exprType((Node *) expr->arg) == INTERVALOID || !gpucol_lower_number(l, expr->arg, &tested) ||
+		tested.cls == GPUCOL_CLASS_S)
+	{
+		gpucol_lower_restore(l, &mark);
+		return lower_case_from(l, expr, true, 0, out);
+	}
+	l->tested = &tested;
+	ok = lower_case_from(l, expr, false, 0, out);
+	l->tested = mark.tested;
+	return ok;
 }
 
 /* COALESCE from the n-th argument on. */
@@ -754,6 +779,11 @@ lower_relabel(GpucolLower *l, RelabelType *expr, GpucolValue *out)
 static bool
 lower_node(GpucolLower *l, Expr *expr, GpucolValue *out)
 {
+	if (IsA(expr, CaseTestExpr) && l->tested != NULL)
+	{
+		*out = *l->tested;
+		return true;
+	}
 	switch (nodeTag(expr))
 	{
 		case T_Var:
@@ -776,7 +806,7 @@ lower_node(GpucolLower *l, Expr *expr, GpucolValue *out)
 		case T_NullIfExpr:
 			return lower_nullif(l, (NullIfExpr *) expr, out);
 		case T_CaseExpr:
-			return lower_case_from(l, (CaseExpr *) expr, 0, out);
+			return lower_case(l, (CaseExpr *) expr, out);
 		case T_CoalesceExpr:
 			return lower_coalesce_from(l, (CoalesceExpr *) expr, 0, out);
 		case T_MinMaxExpr:
@@ -864,31 +894,5 @@ gpucol_lower_bool(GpucolLower *l, Expr *expr, uint16 *reg)
 	if (v.cls != GPUCOL_CLASS_B)
 		return gpucol_lower_decline(l, "it is not a condition");
 	*reg = v.reg;
-	return true;
-}
-
-/*
- * Are equal values of an expression of class S equal as bytes?  Only for a
- * column, and for a cast of one that keeps the bytes.
- */
-bool
-gpucol_lower_check_bytewise(GpucolLower *l, Expr *expr)
-{
-	Node	   *arg = (Node *) expr;
-	GpucolTypeMap map;
-
-	while (IsA(arg, RelabelType))
-		arg = (Node *) ((RelabelType *) arg)->arg;
-	if (!IsA(arg, Var) && !gpucol_lower_is_part(arg) && !gpucol_lower_is_item(arg))
-		return gpucol_lower_decline(l, "grouping needs a column here");
-	gpucol_typemap_init(&map, exprType((Node *) expr), exprTypmod((Node *) expr),
-						exprCollation((Node *) expr));
-	if (!map.bytewise_equal)
-		return gpucol_lower_decline(l, "equal values of type %s may differ in their bytes",
-									format_type_be(exprType((Node *) expr)));
-	gpucol_typemap_init(&map, exprType(arg), exprTypmod(arg), exprCollation(arg));
-	if (!map.bytewise_equal)
-		return gpucol_lower_decline(l, "equal values of type %s may differ in their bytes",
-									format_type_be(exprType(arg)));
 	return true;
 }

@@ -55,7 +55,7 @@ typedef struct GpucolValue
 /* A test, or a BYTES value, that PostgreSQL itself evaluates, once per distinct value. */
 typedef struct GpucolHostTest
 {
-	int			column;			/* program column slot; -1: of elements of arrays, decided on their bytes */
+	int			column;			/* program column slot; -1: of elements of arrays, or made texts, decided by bytes */
 	Expr	   *expr;			/* over that column as Var (1, 1) */
 } GpucolHostTest;
 
@@ -164,6 +164,7 @@ struct GpucolLower
 	GpucolMask *mask;			/* innermost; NULL = every row in play */
 	int			conditional;	/* depth of sub-expressions that PostgreSQL
 								 * may leave out */
+	const GpucolValue *tested;	/* what a CASE's tests are about; NULL: it stands in them */
 	struct GpucolFold *fold;	/* what is lowered is computed for its elements (fold.c); NULL: for rows */
 	bool		may_raise;		/* something lowered since last reset can err */
 	bool		aggregating;	/* the program may fall back at any row */
@@ -249,8 +250,6 @@ extern bool gpucol_lower_rescale(GpucolLower *l, GpucolValue *v, int scale);
 extern bool gpucol_lower_apply(GpucolLower *l, const GpucolFunction *f,
 							   GpucolValue *args, int nargs, GpucolValue *out);
 
-extern bool gpucol_lower_check_bytewise(GpucolLower *l, Expr *expr);
-
 /* lower/zero.c: does an expression come out equal for -0 and 0? */
 extern bool gpucol_lower_check_zero(GpucolLower *l, Expr *expr);
 
@@ -303,6 +302,9 @@ extern bool gpucol_lower_pattern(const char *regexp, int len, GpucolTextPattern 
 extern bool gpucol_lower_text(GpucolLower *l, Oid funcid, List *args,
 							  bool *matched, GpucolValue *out);
 
+/* ... are equal values of an expression of class S equal as bytes? */
+extern bool gpucol_lower_check_bytewise(GpucolLower *l, Expr *expr);
+
 /* lower/made_text.c: texts made of values; casts to text; was it such? */
 extern bool gpucol_lower_made_text(GpucolLower *l, Oid funcid, List *args, bool *matched, GpucolValue *out);
 extern bool gpucol_lower_text_cast(GpucolLower *l, Expr *expr, GpucolValue *out);
@@ -329,9 +331,6 @@ extern bool gpucol_lower_find_part(const FuncExpr *expr, GpucolTextPart *part);
 
 /* ... is it the length of its argument, in bytes or in characters? */
 extern bool gpucol_lower_is_length(const FuncExpr *expr, bool *bytes);
-
-/* ... is it one that makes a text? */
-extern bool gpucol_lower_is_part(const Node *expr);
 
 /* lower/shift.c: their sums and differences */
 extern bool gpucol_lower_shift(GpucolLower *l, Oid funcid, List *args,

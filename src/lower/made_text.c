@@ -5,7 +5,8 @@
  *	  concat_ws() and format() of such and of texts.
  *
  * They are keys of groups, counted as distinct, the least or greatest, compared
- * (l->texts), and tested by what bytes decide (match.h): what reads them does so before the next rows are made.  Dates are written in the
+ * (l->texts), and tested by what bytes decide (match.h): what reads them does so before the next
+ * rows are made.  Dates are written in the
  * style ISO, of others PostgreSQL makes them.
  *
  *-------------------------------------------------------------------------

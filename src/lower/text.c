@@ -16,12 +16,14 @@
 #include "catalog/pg_type.h"
 #include "mb/pg_wchar.h"
 #include "nodes/nodeFuncs.h"
+#include "utils/builtins.h"
 #include "utils/fmgroids.h"
 #include "utils/lsyscache.h"
 #include "utils/typcache.h"
 
 #include "columnar/collation.h"
 #include "columnar/typemap.h"
+#include "lower/array_value.h"
 #include "lower/lower.h"
 #include "lower/regex.h"
 
@@ -75,8 +77,9 @@ find_function(Oid oid)
 	return NULL;
 }
 
-bool
-gpucol_lower_is_part(const Node *expr)
+/* Is it a call that makes a text? */
+static bool
+is_part(const Node *expr)
 {
 	const TextFunction *f = IsA(expr, FuncExpr) ?
 		find_function(((const FuncExpr *) expr)->funcid) : NULL;
@@ -425,5 +428,31 @@ gpucol_lower_compare_texts(GpucolLower *l, Oid funcid, List *args, Oid collation
 								 GPUCOL_NO_REG, 0);
 	if (comparison.negate)
 		out->reg = gpucol_lower_emit(l, GPUCOL_OP_NOT, out->reg, GPUCOL_NO_REG, GPUCOL_NO_REG, 0);
+	return true;
+}
+
+/*
+ * Are equal values of an expression of class S equal as bytes?  Only for a
+ * column, and for a cast of one that keeps the bytes.
+ */
+bool
+gpucol_lower_check_bytewise(GpucolLower *l, Expr *expr)
+{
+	Node	   *arg = (Node *) expr;
+	GpucolTypeMap map;
+
+	while (IsA(arg, RelabelType))
+		arg = (Node *) ((RelabelType *) arg)->arg;
+	if (!IsA(arg, Var) && !is_part(arg) && !gpucol_lower_is_item(arg))
+		return gpucol_lower_decline(l, "grouping needs a column here");
+	gpucol_typemap_init(&map, exprType((Node *) expr), exprTypmod((Node *) expr),
+						exprCollation((Node *) expr));
+	if (!map.bytewise_equal)
+		return gpucol_lower_decline(l, "equal values of type %s may differ in their bytes",
+									format_type_be(exprType((Node *) expr)));
+	gpucol_typemap_init(&map, exprType(arg), exprTypmod(arg), exprCollation(arg));
+	if (!map.bytewise_equal)
+		return gpucol_lower_decline(l, "equal values of type %s may differ in their bytes",
+									format_type_be(exprType(arg)));
 	return true;
 }
