@@ -333,31 +333,40 @@ gpucol_packed_quotient_scale(GpucolMagnitude x, int xs, GpucolMagnitude y, int y
 	return scale > 0 ? scale : 0;
 }
 
-/*
- * x * 10^more / y, rounded, of words, y not 0, and 0 to 19 digits: one division of two words, and none where y
- * divides the power (2, 4, 5, 8, 10, ...).
- */
+/* A number of two words by one that exceeds the higher; *rest is what is left. */
+static inline uint64_t
+gpucol_two_words_division(GpucolMagnitude x, uint64_t y, uint64_t *rest)
+{
+	uint64_t	quotient;
+
+#if defined(__x86_64__) && defined(__GNUC__)
+	__asm__("divq %4" : "=a"(quotient), "=d"(*rest) : "0"((uint64_t) x), "1"((uint64_t) (x >> 64)), "r"(y) : "cc");
+#else
+	quotient = (uint64_t) (x / y);
+	*rest = (uint64_t) (x - (GpucolMagnitude) quotient * y);
+#endif
+	return quotient;
+}
+
+/* x * 10^more / y, rounded, of words, y not 0, and 0 to 38 digits: at most two divisions of two words. */
 static inline GpucolStatus
 gpucol_word_division(uint64_t x, uint64_t y, int more, GpucolMagnitude *r)
 {
-	uint64_t	power = (uint64_t) gpucol_power10(more);
-	uint64_t	quotient = x / y;
-	uint64_t	rest = x - quotient * y;
-	uint64_t	next = 0;
+	GpucolMagnitude quotient = x / y;
+	uint64_t	rest = x % y;
 
-	if (rest != 0 && power % y == 0)
+	for (int step; more > 0; more -= step)
 	{
-		next = rest * (power / y);
-		rest = 0;
-	}
-	else if (rest != 0)
-	{
-		GpucolMagnitude product = (GpucolMagnitude) rest * power;
+		uint64_t	power;
 
-		next = (uint64_t) (product / y);
-		rest = (uint64_t) (product - (GpucolMagnitude) next * y);
+		step = more < 19 ? more : 19;
+		power = (uint64_t) gpucol_power10(step);
+		if (__builtin_mul_overflow(quotient, (GpucolMagnitude) power, &quotient) ||
+			__builtin_add_overflow(quotient, gpucol_two_words_division((GpucolMagnitude) rest * power, y, &rest),
+								   &quotient))
+			return GPUCOL_UNSUPPORTED;
 	}
-	*r = (GpucolMagnitude) quotient * power + next + (rest >= y - rest);
+	*r = quotient + (rest >= y - rest);
 	return *r >= gpucol_power10(GPUCOL_PACKED_DIGITS) ? GPUCOL_UNSUPPORTED : GPUCOL_OK;
 }
 
@@ -405,7 +414,7 @@ gpucol_packed_divide(__int128 x, __int128 y, __int128 *r)
 		return GPUCOL_DIVISION_BY_ZERO;
 	scale = gpucol_packed_quotient_scale(a, xs, b, ys);
 	more = scale + ys - xs;
-	status = (a | b) >> 64 == 0 && more >= 0 && more <= 19 ?
+	status = (a | b) >> 64 == 0 && more >= 0 && more <= 38 ?
 		gpucol_word_division((uint64_t) a, (uint64_t) b, more, &quotient) :
 		gpucol_long_division(a, b, more, &quotient);
 	if (status != GPUCOL_OK)
@@ -533,6 +542,18 @@ gpucol_packed_sum_part(int aux, __int128 x, __int128 *r)
 	{
 		*r = 0;
 		return aux == GPUCOL_PACKED_SUM_LOW ? GPUCOL_OK : gpucol_shift_digits(mantissa, -drop, r);
+	}
+	/* one division of two words, as mostly */
+	if (drop <= 19 && gpucol_magnitude(mantissa) >> 64 < gpucol_power10(drop))
+	{
+		uint64_t	part;
+		uint64_t	whole = gpucol_two_words_division(gpucol_magnitude(mantissa), (uint64_t) gpucol_power10(drop), &part);
+
+		part = aux == GPUCOL_PACKED_SUM_HIGH ? whole : part;
+		*r = mantissa < 0 ? -(__int128) part : (__int128) part;
+		if (aux == GPUCOL_PACKED_SUM_HIGH)
+			return GPUCOL_OK;
+		return more >= 0 ? gpucol_shift_digits(*r, more, r) : *r == 0 ? GPUCOL_OK : GPUCOL_UNSUPPORTED;
 	}
 	power = drop > 37 ? 0 : (__int128) gpucol_power10(drop);
 	if (aux == GPUCOL_PACKED_SUM_HIGH)

@@ -108,4 +108,21 @@ SELECT ran_in('WITH y AS MATERIALIZED (SELECT i AS c, k, sum(a) AS t FROM item G
 SELECT differ('WITH y AS MATERIALIZED (SELECT i AS c, k, sum(a) AS t FROM item GROUP BY i, k) SELECT y1.c FROM y y1, y y2, y y3 WHERE y1.c = y2.c AND y1.c = y3.c AND y1.k = 1 AND y2.k = 2 AND y3.k = 3
 	AND CASE WHEN y1.t > 0 THEN y2.t / y1.t ELSE NULL END > CASE WHEN y2.t > 0 THEN y3.t / y2.t END', 'GpucolJoin');
 
+-- quotients of columns each of one scale, of all sizes: weights, first digits, zeros behind the point
+CREATE TABLE sizes (k int, a numeric(18,0), b numeric(18,2), c numeric(18,7), d numeric(18,17), e numeric(5,5), f numeric) USING gpucol;
+INSERT INTO sizes SELECT x % 5, round(v * 10.0 ^ x), round(w * 10.0 ^ (x - 2), 2), round(v * 10.0 ^ (y - 7), 7), w * 10.0 ^ -y, 0.00001 * (1 + x * y % 9), round(v * 10.0 ^ (x - 8), y)
+FROM generate_series(0, 16) x, generate_series(0, 10) y, unnest('{1,1.000001,9.9999,-3.3333333,7}'::numeric[]) v, unnest('{1,-9.99,4.999999}'::numeric[]) w;
+SELECT gpucol.merge('sizes');
+INSERT INTO sizes VALUES (1, NULL, 0, NULL, 1, 0.1, NULL), (2, 999999999999999999, -9999999999999999.99, 99999999999.9999999, -9.99999999999999999, -0.99999, 0), (3, -999999999999999999, 0.01, 0.0000001, 0.00000000000000001, 0.00001, -0.00);
+SELECT x, y, d FROM unnest('{a,b,c,d,e,f}'::text[]) x, unnest('{a,b,c,d,e,f}'::text[]) y,
+	differ(format('SELECT k, sum(%s / nullif(%s, 0)), min(%1$s / nullif(%2$s, 0)), max(%1$s / nullif(%2$s, 0)), count(*) FILTER (WHERE %1$s / nullif(%2$s, 0) > 1.5), sum(round(%1$s / nullif(%2$s, 0), 3)) FROM sizes GROUP BY k', x, y)) d WHERE d IS NOT NULL;
+SELECT x, d FROM regexp_split_to_table('(b - 5000.123) / 28867.51;(c - 1) / 0.0000003;a / 7;1 / nullif(b, 0);(d * 3 - e) / 9999;a / b / nullif(c, 0)', ';') x, differ(format('SELECT sum(%s), avg(%1$s), min(%1$s), max(%1$s) FROM sizes WHERE b <> 0', x)) d WHERE d IS NOT NULL;
+SELECT sum(b / (a - a)) FROM sizes;
+-- the last of the equal least and greatest values is displayed, also where numbers are nearly equal
+CREATE TABLE near (k int, n numeric) USING gpucol;
+INSERT INTO near SELECT i % 3, (ARRAY[1.5, 1.50, 1.500, 1.4999999999999999, 1.5000000000000001, -1.5, -1.50, -1.4999999999999999, 123456789012345678, 123456789012345678.0, 123456789012345677, -123456789012345678.00, 0, 0.0, 0.00, 1e-18, -1e-20, 1e-30])[1 + i * 7919 % 18]
+FROM generate_series(1, 20000) i;
+SELECT n, d FROM generate_series(1, 18) n, differ(format('SELECT k, min(n), max(n) FROM near WHERE abs(n) <= (SELECT (array_agg(DISTINCT abs(n) ORDER BY abs(n)))[%s] FROM near) OR n IS NULL GROUP BY k', n)) d WHERE d IS NOT NULL AND n <= 9;
+SELECT d FROM differ('SELECT min(n), max(n), min(n) FILTER (WHERE n > 0), max(n) FILTER (WHERE n < 0), max(n) FILTER (WHERE n < 2), min(n / 3), max(n / 3) FROM near') d;
+
 DROP SCHEMA agg_quotients CASCADE;

@@ -35,6 +35,10 @@ extern GpucolStatus gpucol_cpu_alike_words(GpucolCpuFrame *f);
 extern bool gpucol_cpu_alike_read(GpucolCpuFrame *f);
 extern bool gpucol_cpu_alike_pack(GpucolCpuFrame *f);
 extern bool gpucol_cpu_alike_arith(GpucolCpuFrame *f);
+
+/* Quotients, whose scales differ, of operands that are alike; NULLs are known. */
+extern GpucolStatus gpucol_cpu_alike_divide(GpucolCpuFrame *f);
+
 extern bool gpucol_cpu_alike_compare(GpucolCpuFrame *f);
 extern bool gpucol_cpu_alike_part(GpucolCpuFrame *f);
 extern bool gpucol_cpu_alike_round(GpucolCpuFrame *f);

@@ -340,6 +340,11 @@ gpucol_cpu_op_ARITH_P(GpucolCpuFrame *f)
 		gpucol_cpu_op_nulls(f->dst, f->a, f->b, f->n);
 		return GPUCOL_OK;
 	}
+	if (f->instr->aux == GPUCOL_PACKED_DIV && f->a->alike && f->b->alike)
+	{
+		gpucol_cpu_op_nulls(f->dst, f->a, f->b, f->n);
+		return gpucol_cpu_alike_divide(f);
+	}
 	prepare(f, true);
 	switch (f->instr->aux)
 	{
