@@ -45,8 +45,19 @@
 #define MOST_DECADE		18
 #define DECADES			(2 * MOST_DECADE + 1)
 
-/* How far from a power of ten a value must be, for PostgreSQL's estimate to see it on the same side. */
-#define CLEARANCE		0.01L
+/*
+ * How far from a power of ten a value must be, as a share, for PostgreSQL's estimate to see it on the same side: of an
+ * argument that estimate has five digits, and of a logarithm, 0.14 at least, its error is 1e-4 (estimate_ln_dweight).
+ */
+#define CLEARANCE		0.0012L
+
+/*
+ * The same of a logarithm, which is computed with eight digits more: an error of half the last one at each of up to
+ * ten roots, doubled at each that follows, and at each of some twenty terms of a series (ln_var), is 1e-5 at most.
+ * Roots are exact before they are rounded.
+ */
+#define LOGARITHM_LOST	0.0005L
+#define ROOT_LOST		0.0L
 
 /*
  * What PostgreSQL's result is wrong by before it is rounded, at most, in units of its last digit: its
@@ -78,6 +89,7 @@ typedef struct Call
 	long double args[2];
 	long double result;
 	long double lost;			/* by which the result may be wrong */
+	long double postgres_lost;	/* by which PostgreSQL's may, in units of its last digit */
 	long double seen;			/* the value whose decade decides */
 } Call;
 
@@ -100,13 +112,21 @@ static bool
 find_decade(long double value, int *decade)
 {
 	long double size = fabsl(value);
-	long double log;
+	long double power;
+	int			exponent;
 
-	if (!(size > 0))
+	if (!(size > 1 / powers_of_ten[MOST_DECADE]) || !(size < powers_of_ten[MOST_DECADE]))
 		return false;
-	log = log10l(size);
-	*decade = (int) floorl(log);
-	return log - *decade > CLEARANCE / 2 && *decade + 1 - log > CLEARANCE / 2 && abs(*decade) <= MOST_DECADE;
+	/* by its binary exponent, or one more */
+	frexpl(size, &exponent);
+	*decade = (exponent - 1) * 1233 >> 12;
+	power = *decade < 0 ? 1 / powers_of_ten[-*decade] : powers_of_ten[*decade];
+	if (size >= 10 * power)
+	{
+		(*decade)++;
+		power *= 10;
+	}
+	return size > power * (1 + CLEARANCE) && size < power * (10 - 10 * CLEARANCE);
 }
 
 /* The place where the digits of such results are noted; NULL where they depend on more. */
@@ -163,9 +183,9 @@ finish(Call *c, int nargs)
 	units = c->result * powers_of_ten[*scale];
 	lost = c->lost * powers_of_ten[*scale] + fabsl(units) * ARGUMENT_LOST;
 	whole = rintl(units);
-	if (!(fabsl(units) < MOST_UNITS) || 0.5L - fabsl(units - whole) <= lost + POSTGRES_LOST)
+	if (!(fabsl(units) < MOST_UNITS) || 0.5L - fabsl(units - whole) <= lost + c->postgres_lost)
 		return call_postgres(c);
-	return gpucol_typemap_numeric((__int128) whole, *scale);
+	return gpucol_typemap_numeric((int64) whole, *scale);
 }
 
 static void
@@ -173,6 +193,7 @@ start(Call *c, FunctionCallInfo fcinfo, PGFunction function)
 {
 	c->fcinfo = fcinfo;
 	c->function = function;
+	c->postgres_lost = POSTGRES_LOST;
 }
 
 static Datum
@@ -185,6 +206,7 @@ fast_sqrt(PG_FUNCTION_ARGS)
 		return call_postgres(&c);
 	c.result = sqrtl(c.args[0]);
 	c.lost = c.result * 2 * ARGUMENT_LOST;
+	c.postgres_lost = ROOT_LOST;
 	c.seen = c.args[0];
 	return finish(&c, 1);
 }
@@ -206,6 +228,7 @@ fast_ln(PG_FUNCTION_ARGS)
 		return call_postgres(&c);
 	c.result = c.seen = logl(c.args[0]);
 	c.lost = fabsl(c.result) * SHARE_LOST + ARGUMENT_LOST;
+	c.postgres_lost = LOGARITHM_LOST;
 	return finish(&c, 1);
 }
 

@@ -547,7 +547,8 @@ gpucol_packed_sum_part(int aux, __int128 x, __int128 *r)
 	if (drop <= 19 && gpucol_magnitude(mantissa) >> 64 < gpucol_power10(drop))
 	{
 		uint64_t	part;
-		uint64_t	whole = gpucol_two_words_division(gpucol_magnitude(mantissa), (uint64_t) gpucol_power10(drop), &part);
+		uint64_t	whole = gpucol_two_words_division(gpucol_magnitude(mantissa), (uint64_t) gpucol_power10(drop),
+														  &part);
 
 		part = aux == GPUCOL_PACKED_SUM_HIGH ? whole : part;
 		*r = mantissa < 0 ? -(__int128) part : (__int128) part;

@@ -73,4 +73,10 @@ SELECT differ('SELECT sum(ln(n)) FROM (SELECT ''NaN''::numeric AS n FROM numeric
 CREATE TABLE near_middle (p numeric(20,15)) USING gpucol;
 INSERT INTO near_middle VALUES (0.000000686506418), (0.000000686426555), (0.000000686476512);
 SELECT differ('SELECT power(p, 2), count(*) FROM near_middle GROUP BY 1'), differ('SELECT min(power(p, 2)), max(power(p, 2)) FROM near_middle WHERE p < 0.0000006865');
+-- where PostgreSQL's estimate of a logarithm changes its number of digits
+CREATE TABLE near_decade (id int, n numeric) USING gpucol;
+INSERT INTO near_decade SELECT row_number() OVER (), round(v, s) FROM (SELECT trim_scale(exp(s * (10.0 ^ j)::numeric * (1 + i * e))) AS v FROM unnest('{1,-1}'::int[]) s, generate_series(-1, 1) j, generate_series(-9, 9) i, unnest('{0.0000001,0.00001,0.0002,0.003}'::numeric[]) e) x,
+	unnest('{2,5,9,15,22}'::int[]) s WHERE round(v, s) > 0;
+SELECT differ(q) FROM unnest(ARRAY['ln(n)', 'log(n)', 'log(3, n)', 'sqrt(n)', 'power(n, 0.7)']) f, LATERAL unnest(ARRAY[format('SELECT md5(array_agg(%s ORDER BY id)::text) FROM near_decade', f), format('SELECT sum(%s), count(DISTINCT %1$s) FROM near_decade', f)]) q
+	WHERE differ(q) IS NOT NULL;
 DROP SCHEMA agg_math CASCADE;
