@@ -7,21 +7,19 @@
  * result in one pass:
  *
  *	  engine/cpu/source.c	the main thread: segments, zone maps, dictionaries, windows
- *	  engine/cpu/window.h	what is mapped of the source at a time, and raw bytes
- *	  engine/cpu/stream.c	streams read as a whole: dictionaries and runs
+ *	  engine/cpu/window.h	what is mapped of the source at a time, and raw bytes; stream.c what is read as a whole
  *	  engine/cpu/cuts.c	host predicates that the order of a dictionary decides
  *	  engine/cpu/range.c	range conjuncts, translated into the code space of a chunk
  *	  engine/cpu/column.c	values of the surviving rows of a column
- *	  engine/cpu/expr.c	expressions over registers of 1,024 values; expr_ops.c has one function for each opcode
- *	  engine/cpu/expr_fold.c	what is computed for elements of arrays; few.c texts made of few values
+ *	  engine/cpu/expr.c	expressions over registers of 1,024 values; expr_ops.c has one function for each opcode,
+ *						expr_fold.c what is computed for elements of arrays; few.c texts made of few values
  *	  engine/cpu/bounds.c	what values registers can have, that decimals be computed in 64 bits
  *	  engine/cpu/scan.c	output rows of a SCAN
  *	  engine/cpu/agg.c		aggregation: set-up, delivery; agg_update.c, agg_merge.c and agg_float.c the states
  *	  engine/cpu/strings.c	byte strings of groups, numbered; extreme.c the least and greatest
  *	  engine/cpu/merge.c	the merge of many groups by all threads; twins.c finds those of several tables
  *	  engine/cpu/agg_drain.c	tables of threads that become large, drained into tables by key
- *	  engine/cpu/final.c	groups that are complete when their vector is
- *	  engine/cpu/first.c	which groups are delivered
+ *	  engine/cpu/final.c	groups that are complete when their vector is; first.c which are delivered
  *	  engine/cpu/dense.c	grouping and sums on packed codes, where a segment allows it
  *	  engine/cpu/live.c	which registers are read after a step, and their moving together; select.c lists of rows
  *	  engine/cpu/join.h	probes of built tables: join.c sets them up, probe.c and probe_codes.c look rows up,
@@ -339,8 +337,10 @@ struct GpucolCpuWorker
 	/* instructions of branches that are called row by row: rows that there were, and that took them */
 	uint64_t	branch_rows;
 	uint64_t	branch_taken;
-	struct GpucolCpuFew *few;	/* texts made of few values (few.c), by their registers' numbers; NULL: none yet */
-	struct GpucolCpuQuotients *quotients;	/* of packed decimals, remembered (expr_packed.c); NULL: none yet */
+
+	struct GpucolCpuFew *few;	/* what operations keep, NULL: nothing yet: texts of few values (few.c), */
+	struct GpucolCpuQuotients *quotients;	/* quotients (expr_packed.c), */
+	struct GpucolCpuAges *ages; /* ages (expr_time.c) */
 
 	/* its share of the window: vectors that it has taken */
 	uint32_t	next;

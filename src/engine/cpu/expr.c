@@ -386,6 +386,7 @@ gpucol_cpu_expr_run(GpucolCpuWorker *worker, const GpucolCpuVector *vector,
 	GpucolCpuFrame		f;
 	Branch		branch;
 
+	gpucol_cpu_ages_forget(worker);
 	branch.mask = GPUCOL_NO_REG;
 	f.worker = worker;
 	f.vector = vector;

@@ -48,6 +48,9 @@ extern GpucolStatus gpucol_cpu_fold_init(GpucolRun *run);
 extern bool gpucol_cpu_block_fits(const GpucolProgram *program, const GpucolInstr *instr);
 extern GpucolStatus gpucol_cpu_blocks_init(GpucolRun *run);
 
+/* engine/cpu/expr_time.c: other rows come */
+extern void gpucol_cpu_ages_forget(GpucolCpuWorker *worker);
+
 /* engine/cpu/expr_ops.c: by opcode. */
 extern const GpucolCpuOp gpucol_cpu_expr_ops[GPUCOL_OP_COUNT];
 

@@ -155,18 +155,57 @@ gpucol_cpu_op_SPAN_S(GpucolCpuFrame *f)
 /* A part of the sum or, with aux negative, of the difference of two intervals. */
 OP_TIMES(SPAN_ADD_I, gpucol_span_add(aux < 0 ? -aux : aux, aux < 0 ? -1 : 1, x, y, &r))
 
-static GpucolStatus
-age_part(int part, int64_t x, int64_t y, int64_t *r)
+/* The ages of a vector's rows, of which instructions that follow each other take the parts. */
+typedef struct GpucolCpuAges
 {
-	GpucolSpan	span = {0, 0, 0};
-	GpucolStatus status = gpucol_stamp_age(x, y, &span);
+	const GpucolInstr *last;	/* the one that took the last; NULL: there are none */
+	GpucolSpan	spans[GPUCOL_VECTOR_VALUES];
+} GpucolCpuAges;
 
-	*r = gpucol_span_part(&span, part);
-	return status;
+/* Has the instruction before taken another part of the same ages? */
+static bool
+has_ages(const GpucolCpuAges *ages, const GpucolInstr *instr)
+{
+	const GpucolInstr *last = ages->last;
+
+	return last != NULL && last + 1 == instr && last->a == instr->a && last->b == instr->b &&
+		last->mask == instr->mask;
 }
 
 /* A part of age(a, b). */
-OP_TIMES(AGE_I, age_part(aux, x, y, &r))
+GpucolStatus
+gpucol_cpu_op_AGE_I(GpucolCpuFrame *f)
+{
+	GpucolCpuWorker *worker = f->worker;
+	bool		known;
+
+	if (worker->ages == NULL)
+		worker->ages = gpucol_cpu_alloc0(worker->run, sizeof(GpucolCpuAges));
+	if (worker->ages == NULL)
+		return GPUCOL_OUT_OF_MEMORY;
+	known = has_ages(worker->ages, f->instr);
+	worker->ages->last = f->instr;
+	gpucol_cpu_op_nulls(f->dst, f->a, f->b, f->n);
+	for (uint32_t j = 0; j < f->n && !known; j++)
+	{
+		GpucolStatus status = gpucol_stamp_age(f->a->v.i[j], f->b->v.i[j], &worker->ages->spans[j]);
+
+		if (status != GPUCOL_OK && gpucol_cpu_op_counts(f, j))
+			return status;
+		if (status != GPUCOL_OK)
+			worker->ages->spans[j] = (GpucolSpan) {0, 0, 0};
+	}
+	for (uint32_t j = 0; j < f->n; j++)
+		f->dst->v.i[j] = gpucol_span_part(&worker->ages->spans[j], f->instr->aux);
+	return GPUCOL_OK;
+}
+
+void
+gpucol_cpu_ages_forget(GpucolCpuWorker *worker)
+{
+	if (worker->ages != NULL)
+		worker->ages->last = NULL;
+}
 
 /*
  * The lower bound of a range, which may not be above the upper one.
