@@ -422,6 +422,68 @@ gpucol_packed_divide(__int128 x, __int128 y, __int128 *r)
 	return gpucol_packed_make((xm < 0) != (ym < 0) ? -(__int128) quotient : (__int128) quotient, scale, r);
 }
 
+#define GPUCOL_WORD_DIGITS	20		/* of a word, at most */
+
+/* Of words of so many digits: the weight of the first digit to base 10000, and where it is. */
+typedef struct GpucolLead
+{
+	int			weight;
+	uint64_t	unit;			/* it is the number by this; or, where this is 0, */
+	uint64_t	times;			/* times this */
+} GpucolLead;
+
+/* Those of numbers that display `scale` digits, by how many digits they have. */
+static inline void
+gpucol_packed_leads(int scale, GpucolLead *leads)
+{
+	leads[0] = (GpucolLead) {0, 0, 0};
+	for (int digits = 1; digits <= GPUCOL_WORD_DIGITS; digits++)
+	{
+		int			exponent = digits - 1 - scale;
+		int			weight = exponent >= 0 ? exponent / 4 : -((3 - exponent) / 4);
+		int			below = scale + 4 * weight;
+
+		leads[digits].weight = weight;
+		leads[digits].unit = below > 0 ? (uint64_t) gpucol_power10(below) : 0;
+		leads[digits].times = below < 0 ? (uint64_t) gpucol_power10(-below) : 1;
+	}
+}
+
+static inline uint64_t
+gpucol_lead_digit(const GpucolLead *lead, uint64_t x)
+{
+	return lead->unit != 0 ? x / lead->unit : x * lead->times;
+}
+
+/* The same quotient of words, by what is known of their scales. */
+static inline __attribute__((always_inline)) GpucolStatus
+gpucol_packed_divide_words(int64_t x, const GpucolLead *xleads, int xs, int64_t y, const GpucolLead *yleads, int ys,
+						   __int128 *r)
+{
+	uint64_t	a = x < 0 ? 0 - (uint64_t) x : (uint64_t) x;
+	uint64_t	b = y < 0 ? 0 - (uint64_t) y : (uint64_t) y;
+	const GpucolLead *xlead = &xleads[gpucol_count_digits(a)];
+	const GpucolLead *ylead = &yleads[gpucol_count_digits(b)];
+	bool		below = gpucol_lead_digit(xlead, a) <= gpucol_lead_digit(ylead, b);
+	GpucolMagnitude quotient;
+	GpucolStatus status;
+	int			scale;
+	int			more;
+
+	if (b == 0)
+		return GPUCOL_DIVISION_BY_ZERO;
+	scale = 16 - 4 * (xlead->weight - ylead->weight - below);
+	scale = scale > xs ? scale : xs;
+	scale = scale > ys ? scale : ys;
+	scale = scale > 0 ? scale : 0;
+	more = scale + ys - xs;
+	status = more >= 0 && more <= 38 ? gpucol_word_division(a, b, more, &quotient) :
+		gpucol_long_division(a, b, more, &quotient);
+	if (status != GPUCOL_OK)
+		return status;
+	return gpucol_packed_make((x < 0) != (y < 0) ? -(__int128) quotient : (__int128) quotient, scale, r);
+}
+
 /* The remainder, with the sign of x, and the integral quotient. */
 static inline GpucolStatus
 gpucol_packed_remainder(int function, __int128 x, __int128 y, __int128 *r)

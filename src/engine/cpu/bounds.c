@@ -18,6 +18,7 @@
 #include "engine/cpu/expr.h"
 #include "engine/cpu/join.h"
 #include "kernel/numeric_code.h"
+#include "kernel/time_shift.h"
 
 /* An interval; not known: any value of the class. */
 typedef struct Interval
@@ -287,7 +288,9 @@ type_of(const GpucolInstr *instr, uint8_t cls)
 {
 	bool		narrow = cls == GPUCOL_CLASS_I && instr->op != GPUCOL_OP_ARRAY_PLACE_I &&
 		instr->op != GPUCOL_OP_EACH_NUMBER && instr->op != GPUCOL_OP_SCALE_S && (instr->aux == 2 || instr->aux == 4);
-	int			bytes = narrow ? instr->aux : 8;
+	bool		months_or_days = (instr->op == GPUCOL_OP_SPAN_S || instr->op == GPUCOL_OP_AGE_I) &&
+		(instr->aux & GPUCOL_SPAN_USECS) == 0;
+	int			bytes = months_or_days ? 4 : narrow ? instr->aux : 8;
 	__int128	limit = (__int128) 1 << (bytes * 8 - 1);
 
 	if (cls == GPUCOL_CLASS_B)

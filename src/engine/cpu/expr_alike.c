@@ -343,87 +343,22 @@ gpucol_cpu_alike_arith(GpucolCpuFrame *f)
 	}
 }
 
-/* Of numbers of so many digits: the weight of the first digit to base 10000, and what it is multiples of. */
-typedef struct Lead
-{
-	int			weight;
-	uint64_t	unit;			/* 0: the digit is the number */
-	uint64_t	times;			/* times this */
-} Lead;
-
-#define WORD_DIGITS	20
-
-/* Those of numbers that display `scale` digits. */
-static void
-find_leads(int scale, Lead *leads)
-{
-	leads[0] = (Lead) {0, 0, 0};
-	for (int digits = 1; digits <= WORD_DIGITS; digits++)
-	{
-		int			exponent = digits - 1 - scale;
-		int			weight = exponent >= 0 ? exponent / 4 : -((3 - exponent) / 4);
-		int			below = scale + 4 * weight;
-
-		leads[digits] = (Lead) {weight, below > 0 ? (uint64_t) gpucol_power10(below) : 0,
-			below < 0 ? (uint64_t) gpucol_power10(-below) : 1};
-	}
-}
-
-static inline uint64_t
-first_digit(const Lead *lead, uint64_t x)
-{
-	return lead->unit != 0 ? x / lead->unit : x * lead->times;
-}
-
-static inline uint64_t
-size_of(int64_t x)
-{
-	return x < 0 ? 0 - (uint64_t) x : (uint64_t) x;
-}
-
-/* A quotient that gpucol_packed_divide() gives, by what is known of operands' scales. */
-static inline __attribute__((always_inline)) GpucolStatus
-divide_row(int64_t x, const Lead *xleads, int xs, int64_t y, const Lead *yleads, int ys, __int128 *r)
-{
-	uint64_t	a = size_of(x);
-	uint64_t	b = size_of(y);
-	const Lead *xlead = &xleads[gpucol_count_digits(a)];
-	const Lead *ylead = &yleads[gpucol_count_digits(b)];
-	GpucolMagnitude quotient;
-	GpucolStatus status;
-	int			scale;
-	int			more;
-
-	if (b == 0)
-		return GPUCOL_DIVISION_BY_ZERO;
-	scale = 16 - 4 * (xlead->weight - ylead->weight - (first_digit(xlead, a) <= first_digit(ylead, b)));
-	scale = scale > xs ? scale : xs;
-	scale = scale > ys ? scale : ys;
-	scale = scale > 0 ? scale : 0;
-	more = scale + ys - xs;
-	status = more >= 0 && more <= 38 ? gpucol_word_division(a, b, more, &quotient) :
-		gpucol_long_division(a, b, more, &quotient);
-	if (status != GPUCOL_OK)
-		return status;
-	return gpucol_packed_make((x < 0) != (y < 0) ? -(__int128) quotient : (__int128) quotient, scale, r);
-}
-
 GpucolStatus
 gpucol_cpu_alike_divide(GpucolCpuFrame *f)
 {
-	Lead		xleads[WORD_DIGITS + 1];
-	Lead		yleads[WORD_DIGITS + 1];
+	GpucolLead	xleads[GPUCOL_WORD_DIGITS + 1];
+	GpucolLead	yleads[GPUCOL_WORD_DIGITS + 1];
 	const int64_t *xs = f->a->n;
 	const int64_t *ys = f->b->n;
 
 	f->dst->narrow = false;
 	f->dst->wide = true;
-	find_leads(f->a->shown, xleads);
-	find_leads(f->b->shown, yleads);
+	gpucol_packed_leads(f->a->shown, xleads);
+	gpucol_packed_leads(f->b->shown, yleads);
 	for (uint32_t j = 0; j < f->n; j++)
 	{
 		__int128	r = 0;
-		GpucolStatus status = divide_row(xs[j], xleads, f->a->shown, ys[j], yleads, f->b->shown, &r);
+		GpucolStatus status = gpucol_packed_divide_words(xs[j], xleads, f->a->shown, ys[j], yleads, f->b->shown, &r);
 
 		if (status != GPUCOL_OK && gpucol_cpu_op_counts(f, j))
 			return status;

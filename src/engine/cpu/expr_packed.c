@@ -20,6 +20,7 @@
 #include "kernel/numeric_code.h"
 
 #define QUOTIENTS	2048		/* remembered, */
+#define LED_SCALES	32			/* scales of operands of which something is kept */
 #define SAMPLE		16384		/* as long as half of those of so many rows, and more, were */
 
 /* A quotient; y is 0 where there is none. */
@@ -35,6 +36,8 @@ typedef struct GpucolCpuQuotients
 	uint64_t	sought;
 	uint64_t	computed;
 	GpucolCpuQuotient quotients[QUOTIENTS];
+	bool		has_leads[LED_SCALES];	/* what is known of the scales of operands */
+	GpucolLead	leads[LED_SCALES][GPUCOL_WORD_DIGITS + 1];
 } GpucolCpuQuotients;
 
 GPUCOL_CPU_SLOW_UNARY(PART_P, d, __int128, d)
@@ -284,6 +287,29 @@ compute_pairs(GpucolCpuFrame *f, GpucolPackedFunction function)
 	return GPUCOL_OK;
 }
 
+/* What is known of a scale. */
+static inline const GpucolLead *
+find_leads(GpucolCpuQuotients *known, int scale)
+{
+	if (!known->has_leads[scale])
+		gpucol_packed_leads(scale, known->leads[scale]);
+	known->has_leads[scale] = true;
+	return known->leads[scale];
+}
+
+static inline GpucolStatus
+divide(GpucolCpuQuotients *known, __int128 x, __int128 y, __int128 *r)
+{
+	__int128	a = gpucol_packed_mantissa(x);
+	__int128	b = gpucol_packed_mantissa(y);
+	int			xs = gpucol_packed_scale(x);
+	int			ys = gpucol_packed_scale(y);
+
+	if (a != (int64_t) a || b != (int64_t) b || xs >= LED_SCALES || ys >= LED_SCALES)
+		return gpucol_packed_divide(x, y, r);
+	return gpucol_packed_divide_words((int64_t) a, find_leads(known, xs), xs, (int64_t) b, find_leads(known, ys), ys, r);
+}
+
 /* The quotient of row j, remembered or computed. */
 static inline GpucolStatus
 remembered_quotient(GpucolCpuQuotients *known, __int128 x, __int128 y, __int128 *r)
@@ -300,7 +326,7 @@ remembered_quotient(GpucolCpuQuotients *known, __int128 x, __int128 y, __int128 
 		return GPUCOL_OK;
 	}
 	known->computed++;
-	status = gpucol_scalar_ARITH_P(GPUCOL_PACKED_DIV, x, y, r);
+	status = divide(known, x, y, r);
 	if (status == GPUCOL_OK)
 		*at = (GpucolCpuQuotient) {x, y, *r};
 	return status;
@@ -314,16 +340,19 @@ static GpucolStatus
 compute_quotients(GpucolCpuFrame *f)
 {
 	GpucolCpuQuotients *known = f->worker->quotients;
+	bool		remembers;
 
 	if (known == NULL)
 		known = f->worker->quotients = gpucol_cpu_alloc0(f->worker->run, sizeof(GpucolCpuQuotients));
-	if (known == NULL || (known->sought > SAMPLE && known->computed > known->sought / 2))
+	if (known == NULL)
 		return compute_pairs(f, GPUCOL_PACKED_DIV);
-	known->sought += f->n;
+	remembers = known->sought <= SAMPLE || known->computed <= known->sought / 2;
+	known->sought += remembers ? f->n : 0;
 	for (uint32_t j = 0; j < f->n; j++)
 	{
 		__int128	r = 0;
-		GpucolStatus status = remembered_quotient(known, f->a->v.d[j], f->b->v.d[j], &r);
+		GpucolStatus status = remembers ? remembered_quotient(known, f->a->v.d[j], f->b->v.d[j], &r) :
+			divide(known, f->a->v.d[j], f->b->v.d[j], &r);
 
 		if (status != GPUCOL_OK && gpucol_cpu_op_counts(f, j))
 			return status;
