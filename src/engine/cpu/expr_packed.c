@@ -307,7 +307,8 @@ divide(GpucolCpuQuotients *known, __int128 x, __int128 y, __int128 *r)
 
 	if (a != (int64_t) a || b != (int64_t) b || xs >= LED_SCALES || ys >= LED_SCALES)
 		return gpucol_packed_divide(x, y, r);
-	return gpucol_packed_divide_words((int64_t) a, find_leads(known, xs), xs, (int64_t) b, find_leads(known, ys), ys, r);
+	return gpucol_packed_divide_words((int64_t) a, find_leads(known, xs), xs, (int64_t) b, find_leads(known, ys), ys,
+									  r);
 }
 
 /* The quotient of row j, remembered or computed. */
