@@ -68,7 +68,7 @@ SELECT e, alike(e) FROM unnest(ARRAY[
 	'coalesce(t.x, 1 / n)', 'nullif(t.x, n)', 'nullif(n, t.x) + 1',
 	'least(t.x, n)', 'greatest(t.x, n, 2)', 'least(t.x, NULL, 3)', 'greatest(least(t.x, 12), -1) * 2',
 	'CASE WHEN t.x > 0 THEN least(t.x, 2) * n ELSE coalesce(t.x, 0) END',
-	-- what stays PostgreSQL's
+	-- what formulas compute
 	'CASE WHEN t.x > 0 AND 1 / t.x > 0 THEN 1 END', 'CASE WHEN length(t.s) > 3 THEN 1 ELSE 2 END', 'greatest(length(t.s), 2)']) e;
 SELECT e, alike(e, 'text') FROM unnest(ARRAY['CASE WHEN t.x > 0 THEN t.s ELSE ''none'' END', 'coalesce(t.s, ''none'')', 'nullif(t.s, ''bus'')', 'CASE t.s WHEN ''car'' THEN NULL WHEN ''bus'' THEN ''BUS'' ELSE t.s END',
 	'greatest(t.s, ''b'')']) e;

@@ -29,7 +29,7 @@ DECLARE
 	line text;
 BEGIN
 	FOR line IN EXECUTE 'EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF) ' || regexp_replace(query, '\yT\y', 'packed', 'g') LOOP
-		IF line ~ 'Tried First|Computed by|Method' THEN RETURN NEXT trim(line); END IF;
+		IF line ~ 'Tried First|Formulas|Computed by|Method' THEN RETURN NEXT trim(line); END IF;
 	END LOOP;
 END $$;
 SELECT differs('numeric', '1.50', '{x + n,x - n,x + n * m,n * m,x + n * 1.10,x + p,x * 0.99,x + i,x + i % 7 * 2,x + b,x + s,-x + n,abs(x - n),"round(x * 1.01, 2)","trunc(x * m, 3)","round(x + n, 0)","round(x, -1) + n",x / 3 + n,"x % 7 + m","div(x + n, m + 1)","mod(n, 2) + x","(x + n)::numeric(12,2)","(x + m)::numeric(20,1)","coalesce(x + n, 0)","CASE WHEN i > 5 THEN x + m ELSE x END","greatest(x, n)","x + round(n)","x + power(m, 2)",m,"n",0,"x * 0",x * 1e-30,"x + 1e20",x + 123456789012345678,"x + n + n + n + n + n + n + n + n + n","power(10, 20 + i % 3)::numeric * m"}');

@@ -174,20 +174,6 @@ gpucol_cpu_alike_words(GpucolCpuFrame *f)
 	return GPUCOL_OK;
 }
 
-bool
-gpucol_cpu_alike_read(GpucolCpuFrame *f)
-{
-	const GpucolCpuColumn *column = f->a->column;
-
-	f->dst->alike = false;
-	if (!f->a->coded || column->mantissas == NULL || column->shows != NULL || !may_be_alike(f))
-		return false;
-	to_alike(f->dst, column->shown);
-	for (uint32_t j = 0; j < f->n; j++)
-		f->dst->n[j] = column->mantissas[f->a->codes[j]];
-	return true;
-}
-
 /* The mantissa of an entry and how many digits it displays; false if it has none of int64. */
 static bool
 read_entry(GpucolBytes entry, int64_t *mantissa, int *shown)
@@ -201,6 +187,45 @@ read_entry(GpucolBytes entry, int64_t *mantissa, int *shown)
 	*mantissa = (int64_t) wide;
 	*shown = gpucol_packed_scale(packed);
 	return wide == *mantissa;
+}
+
+/* The mantissas of rows whose bytes are at hand, where all are numbers that are alike. */
+static bool
+read_rows(GpucolCpuFrame *f)
+{
+	int			scale = -1;
+
+	for (uint32_t j = 0; j < f->n; j++)
+	{
+		int			shown;
+
+		f->dst->n[j] = 0;
+		if (GPUCOL_CPU_NULL_AT(f->a, j))
+			continue;
+		if (!read_entry(f->a->v.s[j], &f->dst->n[j], &shown) || (scale >= 0 && scale != shown))
+			return false;
+		scale = shown;
+	}
+	to_alike(f->dst, scale < 0 ? 0 : scale);
+	return true;
+}
+
+bool
+gpucol_cpu_alike_read(GpucolCpuFrame *f)
+{
+	const GpucolCpuColumn *column = f->a->column;
+
+	f->dst->alike = false;
+	if (!may_be_alike(f))
+		return false;
+	if (!f->a->coded)
+		return read_rows(f);
+	if (column->mantissas == NULL || column->shows != NULL)
+		return false;
+	to_alike(f->dst, column->shown);
+	for (uint32_t j = 0; j < f->n; j++)
+		f->dst->n[j] = column->mantissas[f->a->codes[j]];
+	return true;
 }
 
 /* Bring the mantissas of entries to one scale; false where one leaves int64. */

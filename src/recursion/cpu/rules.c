@@ -465,94 +465,12 @@ run_existence(const GpucolRecRun *run, GpucolRecExec *exec, Stage *stage, Vector
 	return GPUCOL_OK;
 }
 
-/* Evaluate the function of a COMPUTE or TEST step on row i. */
-static inline GpucolStatus
-evaluate_row(const GpucolRecRun *run, const Stage *stage, uint32_t i,
-			 GpucolRecValue *result)
-{
-	GpucolRecValue a = gpucol_rec_value_of(run, stage->inputs[0][i]);
-	GpucolRecValue b = a;
-
-	if (stage->step->noperands > 1)
-		b = gpucol_rec_value_of(run, stage->inputs[1][i]);
-	return gpucol_rec_evaluate((GpucolRecFunction) stage->step->function,
-							   (GpucolRecType) stage->step->type, a, b, result);
-}
-
-/* The value of row i, which the host may have computed. */
-static inline GpucolStatus
-result_of_row(const GpucolRecRun *run, const Stage *stage, uint32_t i,
-			  GpucolRecValue *result)
-{
-	if (stage->host == NULL)
-		return evaluate_row(run, stage, i, result);
-	result->value = stage->host->result[i];
-	result->isnull = stage->host->result_nulls[i] != 0;
-	return GPUCOL_OK;
-}
-
-/* One of two ids: nothing is computed of values. */
-static void
-run_choice(const GpucolRecRun *run, const Stage *stage, uint32_t n)
-{
-	GpucolRecFunction function = (GpucolRecFunction) stage->step->function;
-	const uint32_t *a = stage->inputs[0];
-	const uint32_t *b = stage->inputs[1];
-
-	if (function == GPUCOL_REC_EITHER)
-		for (uint32_t i = 0; i < n; i++)
-			stage->target[i] = a[i] != GPUCOL_REC_NULL_ID ? a[i] : b[i];
-	else
-		for (uint32_t i = 0; i < n; i++)
-			stage->target[i] = (a[i] != GPUCOL_REC_NULL_ID && gpucol_rec_value_of(run, a[i]).value != 0) ==
-				(function == GPUCOL_REC_WHEN) ? b[i] : GPUCOL_REC_NULL_ID;
-}
-
-static GpucolStatus
-run_compute(GpucolRecRun *run, Stage *stage, Vector *vector)
-{
-	uint32_t	i;
-
-	if (stage->step->function >= GPUCOL_REC_WHEN && stage->step->function <= GPUCOL_REC_EITHER)
-	{
-		run_choice(run, stage, vector->n);
-		return GPUCOL_OK;
-	}
-
-	if (stage->step->function == GPUCOL_REC_COPY)
-	{
-		memcpy(stage->target, stage->inputs[0], vector->n * sizeof(uint32_t));
-		return GPUCOL_OK;
-	}
-	gpucol_rec_host_compute(run, stage, vector->n);
-	for (i = 0; i < vector->n; i++)
-	{
-		GpucolRecValue result;
-
-		GPUCOL_REC_TRY(result_of_row(run, stage, i, &result));
-		if (result.isnull)
-			stage->target[i] = GPUCOL_REC_NULL_ID;
-		else
-			GPUCOL_REC_TRY(gpucol_rec_dictionary_intern(run, result.value,
-														&stage->target[i]));
-	}
-	return GPUCOL_OK;
-}
-
 static GpucolStatus
 run_test(GpucolRecRun *run, GpucolRecExec *exec, Stage *stage, Vector *vector)
 {
 	uint8_t		keep[GPUCOL_REC_VECTOR];
-	uint32_t	i;
 
-	gpucol_rec_host_compute(run, stage, vector->n);
-	for (i = 0; i < vector->n; i++)
-	{
-		GpucolRecValue result;
-
-		GPUCOL_REC_TRY(result_of_row(run, stage, i, &result));
-		keep[i] = !result.isnull && result.value != 0;
-	}
+	GPUCOL_REC_TRY(gpucol_rec_stage_test(run, stage, vector->n, keep));
 	compress(exec, vector, keep);
 	return GPUCOL_OK;
 }
@@ -705,7 +623,7 @@ run_steps(GpucolRecRun *run, GpucolRecExec *exec, uint32_t at, Vector *vector)
 				GPUCOL_REC_TRY(run_existence(run, exec, stage, vector));
 				break;
 			case GPUCOL_REC_COMPUTE:
-				GPUCOL_REC_TRY(run_compute(run, stage, vector));
+				GPUCOL_REC_TRY(gpucol_rec_stage_compute(run, stage, vector->n));
 				break;
 			case GPUCOL_REC_TEST:
 				GPUCOL_REC_TRY(run_test(run, exec, stage, vector));

@@ -124,6 +124,12 @@ extern GpucolStatus gpucol_rec_join_rows(GpucolRecRun *run, GpucolRecExec *exec,
 /* Push the output of step `at` on, and empty it. */
 extern GpucolStatus gpucol_rec_push_rows(GpucolRecRun *run, GpucolRecExec *exec, uint32_t at, Stage *test);
 
+/* ---- recursion/cpu/compute.c ---- */
+
+/* Run a COMPUTE step on n rows; or a TEST step: which of them pass? */
+extern GpucolStatus gpucol_rec_stage_compute(GpucolRecRun *run, Stage *stage, uint32_t n);
+extern GpucolStatus gpucol_rec_stage_test(const GpucolRecRun *run, const Stage *stage, uint32_t n, uint8_t *keep);
+
 /* ---- recursion/cpu/cycles.c ---- */
 
 /* Find the detours of a rule that is otherwise prepared. */

@@ -1,103 +1,46 @@
 /*-------------------------------------------------------------------------
  *
  * formula.c
- *	  Expressions of numbers and texts of a recursion, computed without PostgreSQL's executor.
+ *	  Expressions of numbers and texts of a recursion, computed without PostgreSQL's executor: their steps.
  *
  * Sums downward, products along a path, paths as texts: what a recursive term computes is mostly a few operations.
- * They become steps on a stack.  Numerics are packed decimals (kernel/packed_decimal.h), which are written as
- * PostgreSQL stores them; integers and floats are those of kernel/scalar.h; of texts there is concatenation.
- * Arrays of integers, by which a path knows where it has been, are appended to, and searched.  Where a step does
- * not give PostgreSQL's result, the row is the executor's, with its error.
+ * They become steps on a stack, each of which is done for a piece of rows (formula_run.c).  Numerics are packed
+ * decimals (kernel/packed_decimal.h); integers and floats are those of kernel/scalar.h; of texts there are
+ * concatenation, parts, lengths, searches and equality.  Arrays of integers, by which a path knows where it has been,
+ * are appended to, and searched.
+ *
+ * Both branches of a CASE are computed, and all arguments of COALESCE and OR: where one does not give PostgreSQL's
+ * result, and counts, the row is the executor's, with its error.
  *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
 
 #include "catalog/pg_type.h"
+#include "mb/pg_wchar.h"
 #include "miscadmin.h"
 #include "nodes/nodeFuncs.h"
-#include "utils/array.h"
-#include "utils/builtins.h"
 #include "utils/fmgroids.h"
-#include "utils/memutils.h"
+#include "utils/lsyscache.h"
 #include "utils/numeric.h"
 
-#include "columnar/typemap.h"
-#include "kernel/array_value.h"
 #include "kernel/numeric_code.h"
 #include "kernel/scalar.h"
 #include "lower/lower.h"
-#include "recursion/exec/formula.h"
+#include "recursion/exec/formula_steps.h"
 
-#define MOST_STEPS	48
-
-/* Elements of an array that is appended to */
-#define MOST_ELEMENTS	100000
-
-/* What a value is. */
-typedef enum Kind
-{
-	KIND_NONE,
-	KIND_INT,
-	KIND_FLOAT,
-	KIND_NUMERIC,
-	KIND_TEXT,
-	KIND_BOOL,
-	KIND_INTS4,					/* arrays of integers of so many bytes */
-	KIND_INTS8
-} Kind;
-
-typedef union Value
-{
-	int64		i;
-	double		f;
-	int128		d;				/* packed; aligned as allocations are */
-	GpucolBytes s;				/* TEXT, and arrays */
-} Value;
-
-typedef enum StepKind
-{
-	STEP_OPERAND,				/* aux: its number */
-	STEP_CONSTANT,
-	STEP_FUNCTION,				/* an opcode of one or two operands */
-	STEP_NUMBER,				/* an integer as a packed decimal */
-	STEP_ROUND,					/* aux: GPUCOL_PACKED_ROUND */
-	STEP_WRITE,					/* an integer as text */
-	STEP_CONCAT,				/* the last aux values as one */
-	STEP_APPEND,				/* an integer to an array, of elements of aux bytes */
-	STEP_FIND,					/* is an integer an element of such an array? */
-	STEP_NOT,
-	STEP_UNLESS,				/* goes on with step aux unless a condition holds, */
-	STEP_GO						/* or anyway */
-} StepKind;
-
-typedef struct Step
-{
-	StepKind	kind;
-	Kind		of;				/* OPERAND */
-	uint8		op;
-	int			aux;
-	int			digits;			/* ROUND: at most, else an error; 0: any number */
-	Value		value;
-} Step;
-
-struct GpucolRecursiveFormula
-{
-	int			noperands;
-	const int  *positions;
-	Kind		result;
-	Oid			type;
-	int			nsteps;
-	Step		steps[MOST_STEPS];
-};
+typedef GpucolFormulaKind Kind;
+typedef GpucolFormulaStep Step;
+typedef GpucolFormulaValue Value;
 
 static Kind compile(GpucolRecursiveFormula *formula, Node *node);
+static Kind compile_function(GpucolRecursiveFormula *formula, Oid funcid, List *args, Oid collation);
 
 static Step *
-add_step(GpucolRecursiveFormula *formula, StepKind kind)
+add_step(GpucolRecursiveFormula *formula, GpucolFormulaStepKind kind)
 {
 	/* one more than there is room for is never read */
-	Step	   *step = &formula->steps[Min(formula->nsteps, MOST_STEPS - 1)];
+	Step	   *step = &formula->steps[Min(formula->nsteps, GPUCOL_FORMULA_STEPS - 1)];
 
 	memset(step, 0, sizeof(*step));
 	step->kind = kind;
@@ -153,14 +96,14 @@ compile_operand(GpucolRecursiveFormula *formula, const Var *var)
 		step = add_step(formula, STEP_OPERAND);
 		step->aux = i;
 		step->of = kind;
+		formula->has_strings |= kind == KIND_TEXT || width_of(kind) != 0;
 		return kind;
 	}
 	return KIND_NONE;
 }
 
-/* A numeric's bytes as a packed decimal. */
-static bool
-read_number(GpucolBytes bytes, Value *out)
+bool
+gpucol_formula_read_number(GpucolBytes bytes, Value *out)
 {
 	__int128	packed;
 
@@ -173,15 +116,20 @@ read_number(GpucolBytes bytes, Value *out)
 static Kind
 compile_constant(GpucolRecursiveFormula *formula, const Const *value)
 {
-	Kind		kind = value->constisnull ? KIND_NONE : kind_of(value->consttype);
+	Kind		kind = kind_of(value->consttype);
 	Step	   *step;
 	struct varlena *bytes;
 
-	if (kind == KIND_NONE || kind == KIND_BOOL || width_of(kind) != 0)
+	if (kind == KIND_NONE || (!value->constisnull && width_of(kind) != 0))
 		return KIND_NONE;
-	step = add_step(formula, STEP_CONSTANT);
+	step = add_step(formula, value->constisnull ? STEP_NULL : STEP_CONSTANT);
+	if (value->constisnull)
+		return kind;
 	switch (kind)
 	{
+		case KIND_BOOL:
+			step->value.i = DatumGetBool(value->constvalue);
+			return kind;
 		case KIND_INT:
 			step->value.i = value->consttype == INT2OID ? DatumGetInt16(value->constvalue) :
 				value->consttype == INT4OID ? DatumGetInt32(value->constvalue) : DatumGetInt64(value->constvalue);
@@ -192,7 +140,7 @@ compile_constant(GpucolRecursiveFormula *formula, const Const *value)
 		default:
 			bytes = PG_DETOAST_DATUM_PACKED(value->constvalue);
 			step->value.s = (GpucolBytes) {VARDATA_ANY(bytes), VARSIZE_ANY_EXHDR(bytes)};
-			return kind == KIND_TEXT || read_number(step->value.s, &step->value) ? kind : KIND_NONE;
+			return kind == KIND_TEXT || gpucol_formula_read_number(step->value.s, &step->value) ? kind : KIND_NONE;
 	}
 }
 
@@ -271,13 +219,16 @@ compile_parts(GpucolRecursiveFormula *formula, List *args, Node *separator)
 }
 
 static Kind
-compile_concat(GpucolRecursiveFormula *formula, List *args, Node *separator)
+compile_concat(GpucolRecursiveFormula *formula, List *args, Node *separator, bool strict)
 {
 	int			n = compile_parts(formula, args, separator);
+	Step	   *step;
 
-	if (n == 0 || n > MOST_STEPS)
+	if (n == 0 || n > GPUCOL_FORMULA_STEPS)
 		return KIND_NONE;
-	add_step(formula, STEP_CONCAT)->aux = n;
+	step = add_step(formula, STEP_CONCAT);
+	step->aux = n;
+	step->op = strict;
 	return KIND_TEXT;
 }
 
@@ -336,35 +287,104 @@ static Kind
 compile_case(GpucolRecursiveFormula *formula, const CaseExpr *expr, int n)
 {
 	const CaseWhen *when = list_nth(expr->args, n);
+	const Node *before = formula->tested;
 	bool		last = n + 1 == list_length(expr->args);
 	Kind		kind;
-	int			unless;
-	int			go;
 
-	if (expr->arg != NULL || expr->defresult == NULL || compile(formula, (Node *) when->expr) != KIND_BOOL)
+	if (expr->defresult == NULL)
 		return KIND_NONE;
-	unless = formula->nsteps;
-	add_step(formula, STEP_UNLESS);
+	formula->tested = (Node *) expr->arg;
+	kind = compile(formula, (Node *) when->expr);
+	formula->tested = before;
+	if (kind != KIND_BOOL)
+		return KIND_NONE;
 	kind = compile(formula, (Node *) when->result);
-	go = formula->nsteps;
-	add_step(formula, STEP_GO);
-	if (go >= MOST_STEPS)
+	if ((last ? compile(formula, (Node *) expr->defresult) : compile_case(formula, expr, n + 1)) != kind)
 		return KIND_NONE;
-	formula->steps[unless].aux = formula->nsteps;
-	if (kind == KIND_TEXT || width_of(kind) != 0 ||
-		(last ? compile(formula, (Node *) expr->defresult) : compile_case(formula, expr, n + 1)) != kind)
+	add_step(formula, STEP_SELECT);
+	return kind;
+}
+
+/* What a CASE compares with its branches. */
+static Kind
+compile_tested(GpucolRecursiveFormula *formula)
+{
+	const Node *tested = formula->tested;
+	Kind		kind;
+
+	if (tested == NULL)
 		return KIND_NONE;
-	formula->steps[go].aux = formula->nsteps;
+	formula->tested = NULL;
+	kind = compile(formula, unconstify(Node *, tested));
+	formula->tested = tested;
 	return kind;
 }
 
 static Kind
-compile_not(GpucolRecursiveFormula *formula, const BoolExpr *expr)
+compile_logic(GpucolRecursiveFormula *formula, const BoolExpr *expr)
 {
-	if (expr->boolop != NOT_EXPR || compile(formula, linitial(expr->args)) != KIND_BOOL)
-		return KIND_NONE;
-	add_step(formula, STEP_NOT);
+	ListCell   *lc;
+
+	foreach(lc, expr->args)
+	{
+		if (compile(formula, lfirst(lc)) != KIND_BOOL)
+			return KIND_NONE;
+		if (expr->boolop == NOT_EXPR)
+			add_step(formula, STEP_NOT);
+		else if (foreach_current_index(lc) > 0)
+			add_step(formula, expr->boolop == AND_EXPR ? STEP_AND : STEP_OR);
+	}
 	return KIND_BOOL;
+}
+
+static Kind
+compile_null_test(GpucolRecursiveFormula *formula, const NullTest *test)
+{
+	if (test->argisrow || compile(formula, (Node *) test->arg) == KIND_NONE)
+		return KIND_NONE;
+	add_step(formula, STEP_IS_NULL);
+	if (test->nulltesttype == IS_NOT_NULL)
+		add_step(formula, STEP_NOT);
+	return KIND_BOOL;
+}
+
+/* COALESCE, GREATEST and LEAST: a step for each argument but the first. */
+static Kind
+compile_some(GpucolRecursiveFormula *formula, List *args, GpucolFormulaStepKind step, int aux)
+{
+	Kind		kind = KIND_NONE;
+	ListCell   *lc;
+
+	foreach(lc, args)
+	{
+		Kind		one = compile(formula, lfirst(lc));
+		Step	   *made;
+
+		if (one == KIND_NONE || (foreach_current_index(lc) > 0 && one != kind))
+			return KIND_NONE;
+		kind = one;
+		if (step == STEP_EXTREME && kind != KIND_INT && kind != KIND_FLOAT && kind != KIND_NUMERIC)
+			return KIND_NONE;
+		if (foreach_current_index(lc) == 0)
+			continue;
+		made = add_step(formula, step);
+		made->aux = aux;
+		made->of = kind;
+	}
+	return kind;
+}
+
+static Kind
+compile_nullif(GpucolRecursiveFormula *formula, const NullIfExpr *expr)
+{
+	Kind		kind;
+
+	if (compile_function(formula, expr->opfuncid, expr->args, expr->inputcollid) != KIND_BOOL)
+		return KIND_NONE;
+	add_step(formula, STEP_NULL);
+	kind = compile(formula, linitial(expr->args));
+	add_step(formula, STEP_SELECT);
+	return kind;
 }
 
 /* The step of a function that engines know, of operands of a kind; what it gives. */
@@ -419,6 +439,14 @@ add_function(GpucolRecursiveFormula *formula, const GpucolFunction *function, Ki
 				op == GPUCOL_OP_LT_D ? GPUCOL_PACKED_LT : GPUCOL_PACKED_LE;
 			step->op = GPUCOL_OP_COMPARE_P;
 			return kind == KIND_NUMERIC && nargs == 2 ? KIND_BOOL : KIND_NONE;
+		case GPUCOL_OP_NEG_F:
+		case GPUCOL_OP_ABS_F:
+			return kind == KIND_FLOAT && nargs == 1 ? KIND_FLOAT : KIND_NONE;
+		case GPUCOL_OP_EQ_F:
+		case GPUCOL_OP_NE_F:
+		case GPUCOL_OP_LT_F:
+		case GPUCOL_OP_LE_F:
+			return kind == KIND_FLOAT && nargs == 2 ? KIND_BOOL : KIND_NONE;
 		case GPUCOL_OP_EQ_I:
 		case GPUCOL_OP_NE_I:
 		case GPUCOL_OP_LT_I:
@@ -434,12 +462,92 @@ add_function(GpucolRecursiveFormula *formula, const GpucolFunction *function, Ki
 	}
 }
 
+/* The arguments of a function of texts, by kind ('t' a text, 'i' an integer). */
+static bool
+compile_args(GpucolRecursiveFormula *formula, List *args, const char *kinds)
+{
+	ListCell   *lc;
+
+	if (list_length(args) != (int) strlen(kinds))
+		return false;
+	foreach(lc, args)
+		if (compile(formula, lfirst(lc)) != (kinds[foreach_current_index(lc)] == 't' ? KIND_TEXT : KIND_INT))
+			return false;
+	return true;
+}
+
 static Kind
-compile_function(GpucolRecursiveFormula *formula, Oid funcid, List *args)
+compile_part(GpucolRecursiveFormula *formula, List *args, GpucolFormulaPart part)
+{
+	if (!compile_args(formula, args, part == PART_FROM_FOR ? "tii" : "ti"))
+		return KIND_NONE;
+	add_step(formula, STEP_PART)->aux = part;
+	return KIND_TEXT;
+}
+
+/* A function of two texts that compares them by their bytes. */
+static Kind
+compile_bytewise(GpucolRecursiveFormula *formula, List *args, Oid collation, GpucolFormulaStepKind step, Kind kind)
+{
+	if (!OidIsValid(collation) || !get_collation_isdeterministic(collation) || !compile_args(formula, args, "tt"))
+		return KIND_NONE;
+	add_step(formula, step);
+	return kind;
+}
+
+/* A function of texts; false: it is none, or nothing is known of the characters. */
+static bool
+compile_text_function(GpucolRecursiveFormula *formula, Oid funcid, List *args, Oid collation, Kind *kind)
+{
+	if (!formula->is_bytes && GetDatabaseEncoding() != PG_UTF8)
+		return false;
+	switch (funcid)
+	{
+		case F_SUBSTR_TEXT_INT4:
+		case F_SUBSTRING_TEXT_INT4:
+			*kind = compile_part(formula, args, PART_FROM);
+			return true;
+		case F_SUBSTR_TEXT_INT4_INT4:
+		case F_SUBSTRING_TEXT_INT4_INT4:
+			*kind = compile_part(formula, args, PART_FROM_FOR);
+			return true;
+		case F_LEFT:
+			*kind = compile_part(formula, args, PART_LEFT);
+			return true;
+		case F_RIGHT:
+			*kind = compile_part(formula, args, PART_RIGHT);
+			return true;
+		case F_LENGTH_TEXT:
+		case F_CHAR_LENGTH_TEXT:
+		case F_CHARACTER_LENGTH_TEXT:
+			*kind = compile_args(formula, args, "t") ? KIND_INT : KIND_NONE;
+			add_step(formula, STEP_LENGTH);
+			return true;
+		case F_STRPOS:
+		case F_POSITION_TEXT_TEXT:
+			*kind = compile_bytewise(formula, args, collation, STEP_SEARCH, KIND_INT);
+			return true;
+		case F_TEXTEQ:
+			*kind = compile_bytewise(formula, args, collation, STEP_ALIKE, KIND_BOOL);
+			return true;
+		case F_TEXTNE:
+			*kind = compile_bytewise(formula, args, collation, STEP_ALIKE, KIND_BOOL);
+			add_step(formula, STEP_NOT);
+			return true;
+		default:
+			return false;
+	}
+}
+
+static Kind
+compile_function(GpucolRecursiveFormula *formula, Oid funcid, List *args, Oid collation)
 {
 	const GpucolFunction *function;
 	Kind		kind = KIND_NONE;
 	ListCell   *lc;
+
+	if (compile_text_function(formula, funcid, args, collation, &kind))
+		return kind;
 
 	switch (funcid)
 	{
@@ -448,12 +556,13 @@ compile_function(GpucolRecursiveFormula *formula, Oid funcid, List *args)
 		case F_NUMERIC_NUMERIC_INT4:
 			return compile_rounding(formula, funcid, args);
 		case F_TEXTCAT:
+			return compile_concat(formula, args, NULL, true);
 		case F_CONCAT:
-			return compile_concat(formula, args, NULL);
+			return compile_concat(formula, args, NULL, false);
 		case F_ARRAY_APPEND:
 			return compile_append(formula, args);
 		case F_CONCAT_WS:
-			return compile_concat(formula, list_copy_tail(args, 1), linitial(args));
+			return compile_concat(formula, list_copy_tail(args, 1), linitial(args), false);
 		default:
 			break;
 	}
@@ -494,16 +603,29 @@ compile(GpucolRecursiveFormula *formula, Node *node)
 		case T_Const:
 			return compile_constant(formula, (Const *) node);
 		case T_OpExpr:
-			return compile_function(formula, ((OpExpr *) node)->opfuncid, ((OpExpr *) node)->args);
+			return compile_function(formula, ((OpExpr *) node)->opfuncid, ((OpExpr *) node)->args,
+									((OpExpr *) node)->inputcollid);
 		case T_FuncExpr:
 			return ((FuncExpr *) node)->funcvariadic ? KIND_NONE :
-				compile_function(formula, ((FuncExpr *) node)->funcid, ((FuncExpr *) node)->args);
+				compile_function(formula, ((FuncExpr *) node)->funcid, ((FuncExpr *) node)->args,
+								 ((FuncExpr *) node)->inputcollid);
 		case T_CaseExpr:
 			return compile_case(formula, (CaseExpr *) node, 0);
 		case T_ScalarArrayOpExpr:
 			return compile_find(formula, (ScalarArrayOpExpr *) node);
 		case T_BoolExpr:
-			return compile_not(formula, (BoolExpr *) node);
+			return compile_logic(formula, (BoolExpr *) node);
+		case T_NullTest:
+			return compile_null_test(formula, (NullTest *) node);
+		case T_NullIfExpr:
+			return compile_nullif(formula, (NullIfExpr *) node);
+		case T_CoalesceExpr:
+			return compile_some(formula, ((CoalesceExpr *) node)->args, STEP_EITHER, 0);
+		case T_MinMaxExpr:
+			return compile_some(formula, ((MinMaxExpr *) node)->args, STEP_EXTREME,
+								((MinMaxExpr *) node)->op == IS_LEAST);
+		case T_CaseTestExpr:
+			return compile_tested(formula);
 		case T_RelabelType:
 			return compile_relabel(formula, (RelabelType *) node);
 		case T_CoerceViaIO:
@@ -514,14 +636,19 @@ compile(GpucolRecursiveFormula *formula, Node *node)
 	}
 }
 
-/* Is a result that is not passed by value made by the last step, so that there is room before it? */
-static bool
-is_made(const GpucolRecursiveFormula *formula)
+/* The most values that are on the stack at a time. */
+static int
+depth_of(const GpucolRecursiveFormula *formula)
 {
-	StepKind	last = formula->steps[formula->nsteps - 1].kind;
+	int			n = 0;
+	int			most = 0;
 
-	return (formula->result != KIND_TEXT || last == STEP_CONCAT) &&
-		(width_of(formula->result) == 0 || last == STEP_APPEND);
+	for (int s = 0; s < formula->nsteps; s++)
+	{
+		n += 1 - gpucol_formula_step_takes(&formula->steps[s]);
+		most = Max(most, n);
+	}
+	return most;
 }
 
 GpucolRecursiveFormula *
@@ -532,304 +659,14 @@ gpucol_recursive_formula_create(Expr *expr, const int *positions, int noperands)
 	formula->noperands = noperands;
 	formula->positions = positions;
 	formula->type = exprType((Node *) expr);
+	formula->is_bytes = pg_database_encoding_max_length() == 1;
 	formula->result = compile(formula, (Node *) expr);
-	if (formula->result == KIND_NONE || formula->nsteps > MOST_STEPS || kind_of(formula->type) != formula->result ||
-		!is_made(formula))
+	if (formula->result == KIND_NONE || formula->nsteps > GPUCOL_FORMULA_STEPS ||
+		kind_of(formula->type) != formula->result)
 	{
 		pfree(formula);
 		return NULL;
 	}
+	formula->lanes = palloc(sizeof(GpucolFormulaLane) * depth_of(formula));
 	return formula;
-}
-
-/* An operand of a row. */
-static bool
-read_operand(const Step *step, const GpucolSymbols *symbols, int64 value, Value *out)
-{
-	uint32		len;
-
-	switch (step->of)
-	{
-		case KIND_INT:
-		case KIND_BOOL:
-			out->i = value;
-			return true;
-		case KIND_FLOAT:
-			memcpy(&out->f, &value, sizeof(out->f));
-			return true;
-		default:
-			out->s.data = gpucol_symbols_get(symbols, value, &len);
-			out->s.len = len;
-			return step->of != KIND_NUMERIC || read_number(out->s, out);
-	}
-}
-
-/* A function of numerics x and, if it has two operands, y. */
-static GpucolStatus
-call_packed(const Step *step, Value *x, const Value *y)
-{
-	__int128	r = 0;
-	GpucolStatus status = step->op == GPUCOL_OP_ARITH_P ? gpucol_scalar_ARITH_P(step->aux, x->d, y->d, &r) :
-		gpucol_scalar_PART_P(step->aux, x->d, &r);
-
-	x->d = r;
-	return status;
-}
-
-/* The same of any. */
-static GpucolStatus
-call(const Step *step, Value *x, const Value *y)
-{
-	switch ((GpucolOpcode) step->op)
-	{
-		case GPUCOL_OP_ADD_I:
-			return gpucol_scalar_ADD_I(step->aux, x->i, y->i, &x->i);
-		case GPUCOL_OP_SUB_I:
-			return gpucol_scalar_SUB_I(step->aux, x->i, y->i, &x->i);
-		case GPUCOL_OP_MUL_I:
-			return gpucol_scalar_MUL_I(step->aux, x->i, y->i, &x->i);
-		case GPUCOL_OP_DIV_I:
-			return gpucol_scalar_DIV_I(step->aux, x->i, y->i, &x->i);
-		case GPUCOL_OP_MOD_I:
-			return gpucol_scalar_MOD_I(step->aux, x->i, y->i, &x->i);
-		case GPUCOL_OP_CHECK_I:
-			return gpucol_scalar_CHECK_I(step->aux, x->i, &x->i);
-		case GPUCOL_OP_I_TO_F:
-			x->f = gpucol_scalar_I_TO_F(step->aux, x->i);
-			return GPUCOL_OK;
-		case GPUCOL_OP_ADD_F:
-			return gpucol_scalar_ADD_F(step->aux, x->f, y->f, &x->f);
-		case GPUCOL_OP_SUB_F:
-			return gpucol_scalar_SUB_F(step->aux, x->f, y->f, &x->f);
-		case GPUCOL_OP_MUL_F:
-			return gpucol_scalar_MUL_F(step->aux, x->f, y->f, &x->f);
-		case GPUCOL_OP_DIV_F:
-			return gpucol_scalar_DIV_F(step->aux, x->f, y->f, &x->f);
-		case GPUCOL_OP_EQ_I:
-			x->i = x->i == y->i;
-			return GPUCOL_OK;
-		case GPUCOL_OP_NE_I:
-			x->i = x->i != y->i;
-			return GPUCOL_OK;
-		case GPUCOL_OP_LT_I:
-			x->i = x->i < y->i;
-			return GPUCOL_OK;
-		case GPUCOL_OP_LE_I:
-			x->i = x->i <= y->i;
-			return GPUCOL_OK;
-		case GPUCOL_OP_COMPARE_P:
-			x->i = gpucol_packed_compare(step->aux, x->d, y->d);
-			return GPUCOL_OK;
-		default:
-			return call_packed(step, x, y);
-	}
-}
-
-static bool
-takes_two(const Step *step)
-{
-	return step->op != GPUCOL_OP_CHECK_I && step->op != GPUCOL_OP_I_TO_F && step->op != GPUCOL_OP_PART_P;
-}
-
-/* A mantissa as a packed decimal. */
-static GpucolStatus
-make_number(__int128 mantissa, int scale, Value *x)
-{
-	__int128	packed = 0;
-	GpucolStatus status = gpucol_packed_make(mantissa, scale, &packed);
-
-	x->d = packed;
-	return status;
-}
-
-/* A packed decimal rounded, with as many digits behind the point as it is rounded to. */
-static GpucolStatus
-round_number(const Step *step, Value *x)
-{
-	__int128	mantissa;
-	GpucolStatus status = gpucol_scalar_ROUND_P(step->aux, x->d, &mantissa);
-
-	if (status == GPUCOL_OK && step->digits > 0 && gpucol_magnitude(mantissa) >= gpucol_power10(step->digits))
-		return GPUCOL_UNSUPPORTED;
-	return status != GPUCOL_OK ? status : make_number(mantissa, GPUCOL_PACKED_ROUND_SCALE(step->aux), x);
-}
-
-/* n texts as one, behind room for the head of a varlena. */
-static bool
-concat(Value *parts, int n)
-{
-	Size		len = 0;
-	char	   *data;
-	char	   *at;
-
-	for (int i = 0; i < n; i++)
-		len += parts[i].s.len;
-	if (len > MaxAllocSize - VARHDRSZ)
-		return false;
-	data = at = (char *) palloc(VARHDRSZ + len) + VARHDRSZ;
-	for (int i = 0; i < n; i++)
-	{
-		memcpy(at, parts[i].s.data, parts[i].s.len);
-		at += parts[i].s.len;
-	}
-	parts[0].s = (GpucolBytes) {data, len};
-	return true;
-}
-
-/* An array with one more element, behind room for the head of a varlena; of what is not plain it is PostgreSQL's. */
-static bool
-append(Value *array, int64 x, int width)
-{
-	GpucolArrayValue old;
-	ArrayType  *made;
-	Size		size;
-	int32		narrow = (int32) x;
-
-	if (!gpucol_array_open(array->s, &old) || old.ndim > 1 || old.present != NULL || old.nitems >= MOST_ELEMENTS ||
-		(old.ndim == 1 && gpucol_array_lower(&old, 0) > PG_INT32_MAX - 2 * MOST_ELEMENTS))
-		return false;
-	size = ARR_OVERHEAD_NONULLS(1) + (Size) (old.nitems + 1) * width;
-	made = palloc(size);
-	made->ndim = 1;
-	made->dataoffset = 0;
-	made->elemtype = width == 4 ? INT4OID : INT8OID;
-	ARR_DIMS(made)[0] = (int) old.nitems + 1;
-	ARR_LBOUND(made)[0] = old.ndim == 1 ? gpucol_array_lower(&old, 0) : 1;
-	if (old.nitems > 0)
-		memcpy(ARR_DATA_PTR(made), old.base + old.first, (Size) old.nitems * width);
-	memcpy(ARR_DATA_PTR(made) + (Size) old.nitems * width, width == 4 ? (void *) &narrow : (void *) &x, width);
-	array->s = (GpucolBytes) {(char *) made + VARHDRSZ, size - VARHDRSZ};
-	return true;
-}
-
-/* Is an integer an element of an array?  With NULLs among these it is PostgreSQL's to say. */
-static bool
-find(Value *x, GpucolBytes bytes, int width)
-{
-	GpucolArrayValue array;
-	const char *data;
-	bool		found = false;
-
-	if (!gpucol_array_open(bytes, &array) || array.present != NULL)
-		return false;
-	data = array.nitems > 0 ? array.base + array.first : NULL;
-	for (uint32 i = 0; i < array.nitems && !found; i++)
-		found = gpucol_array_integer((GpucolBytes) {data + (Size) i * width, width}) == x->i;
-	x->i = found;
-	return true;
-}
-
-/* An integer as text. */
-static void
-write_integer(Value *x)
-{
-	char	   *text = palloc(MAXINT8LEN + 1);
-	int			len = pg_lltoa(x->i, text);
-
-	x->s = (GpucolBytes) {text, len};
-}
-
-/* A value as a datum of the result's type. */
-static bool
-make_datum(const GpucolRecursiveFormula *formula, const Value *value, Datum *result)
-{
-	__int128	mantissa;
-	struct varlena *made;
-	size_t		len;
-
-	switch (formula->result)
-	{
-		case KIND_INT:
-			*result = formula->type == INT2OID ? Int16GetDatum((int16) value->i) :
-				formula->type == INT4OID ? Int32GetDatum((int32) value->i) : Int64GetDatum(value->i);
-			return true;
-		case KIND_FLOAT:
-			*result = Float8GetDatum(value->f);
-			return true;
-		case KIND_BOOL:
-			*result = BoolGetDatum(value->i != 0);
-			return true;
-		case KIND_NUMERIC:
-			mantissa = gpucol_packed_mantissa(value->d);
-			if (mantissa != (int64) mantissa || gpucol_packed_scale(value->d) > GPUCOL_NUMERIC_SHOWN)
-			{
-				*result = gpucol_typemap_numeric(mantissa, gpucol_packed_scale(value->d));
-				return true;
-			}
-			made = palloc(VARHDRSZ + GPUCOL_NUMERIC_BYTES + sizeof(int64));
-			len = gpucol_numeric_form((int64) mantissa, gpucol_packed_scale(value->d),
-									  gpucol_packed_scale(value->d), VARDATA(made));
-			SET_VARSIZE(made, VARHDRSZ + len);
-			*result = PointerGetDatum(made);
-			return true;
-		default:
-			made = (struct varlena *) (value->s.data - VARHDRSZ);
-			SET_VARSIZE(made, VARHDRSZ + value->s.len);
-			*result = PointerGetDatum(made);
-			return true;
-	}
-}
-
-bool
-gpucol_recursive_formula_compute(const GpucolRecursiveFormula *formula, const GpucolSymbols *symbols, uint32 row,
-								 const int64 *const *values, const uint8 *const *nulls, Datum *result)
-{
-	Value		stack[MOST_STEPS];
-	int			n = 0;
-
-	for (int i = 0; i < formula->noperands; i++)
-		if (nulls[i][row])
-			return false;
-	for (int s = 0; s < formula->nsteps; s++)
-	{
-		const Step *step = &formula->steps[s];
-		bool		good = true;
-
-		switch (step->kind)
-		{
-			case STEP_OPERAND:
-				good = read_operand(step, symbols, values[step->aux][row], &stack[n++]);
-				break;
-			case STEP_CONSTANT:
-				stack[n++] = step->value;
-				break;
-			case STEP_FUNCTION:
-				n -= takes_two(step);
-				good = call(step, &stack[n - 1], &stack[n]) == GPUCOL_OK;
-				break;
-			case STEP_NUMBER:
-				good = make_number(stack[n - 1].i, 0, &stack[n - 1]) == GPUCOL_OK;
-				break;
-			case STEP_ROUND:
-				good = round_number(step, &stack[n - 1]) == GPUCOL_OK;
-				break;
-			case STEP_WRITE:
-				write_integer(&stack[n - 1]);
-				break;
-			case STEP_CONCAT:
-				n -= step->aux - 1;
-				good = concat(&stack[n - 1], step->aux);
-				break;
-			case STEP_APPEND:
-				n--;
-				good = append(&stack[n - 1], stack[n].i, step->aux);
-				break;
-			case STEP_FIND:
-				n--;
-				good = find(&stack[n - 1], stack[n].s, step->aux);
-				break;
-			case STEP_NOT:
-				stack[n - 1].i = stack[n - 1].i == 0;
-				break;
-			case STEP_UNLESS:
-				s = stack[--n].i == 0 ? step->aux - 1 : s;
-				break;
-			case STEP_GO:
-				s = step->aux - 1;
-				break;
-		}
-		if (!good)
-			return false;
-	}
-	return make_datum(formula, &stack[0], result);
 }

@@ -16,6 +16,23 @@
 
 typedef struct GpucolRecursiveFormula GpucolRecursiveFormula;
 
+/* What has been made of a row. */
+typedef enum GpucolMadeKind
+{
+	GPUCOL_MADE_NOT,			/* nothing: it is PostgreSQL's to compute */
+	GPUCOL_MADE_NULL,
+	GPUCOL_MADE_WORD,			/* a 64-bit value */
+	GPUCOL_MADE_BYTES			/* the bytes of a value by reference */
+} GpucolMadeKind;
+
+/* Results of the rows of a piece. */
+typedef struct GpucolRecursiveMade
+{
+	uint8		kinds[GPUCOL_SYMBOLS_PIECE];
+	int64		words[GPUCOL_SYMBOLS_PIECE];
+	GpucolBytes bytes[GPUCOL_SYMBOLS_PIECE];
+} GpucolRecursiveMade;
+
 /*
  * The formula of an expression over columns of a tuple (INDEX_VAR), palloc'd; NULL if there is none.  Operand i is the
  * tuple's column at positions[i], from 0.
@@ -23,11 +40,11 @@ typedef struct GpucolRecursiveFormula GpucolRecursiveFormula;
 extern GpucolRecursiveFormula *gpucol_recursive_formula_create(Expr *expr, const int *positions, int noperands);
 
 /*
- * Compute it of a row's 64-bit values.  False where that is PostgreSQL's to do: an operand is NULL, a number has too
- * many digits, something is an error.  *result may be allocated in the current memory context.
+ * Compute it of n rows (up to GPUCOL_SYMBOLS_PIECE) of 64-bit values from `first`, or of fewer where they are long; how
+ * many.  What is an error, or has too many digits, is not made.  Bytes may be of the current memory context.
  */
-extern bool gpucol_recursive_formula_compute(const GpucolRecursiveFormula *formula, const GpucolSymbols *symbols,
-											 uint32 row, const int64 *const *values, const uint8 *const *nulls,
-											 Datum *result);
+extern uint32 gpucol_recursive_formula_compute(const GpucolRecursiveFormula *formula, const GpucolSymbols *symbols,
+											   uint32 first, uint32 n, const int64 *const *values,
+											   const uint8 *const *nulls, GpucolRecursiveMade *made);
 
 #endif							/* GPUCOL_RECURSION_EXEC_FORMULA_H */

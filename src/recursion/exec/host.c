@@ -12,7 +12,6 @@
  */
 #include "postgres.h"
 
-#include "access/detoast.h"
 #include "executor/executor.h"
 #include "miscadmin.h"
 #include "nodes/makefuncs.h"
@@ -32,7 +31,8 @@ struct GpucolRecursiveHost
 	GpucolRecColumn *operands;
 	GpucolRecColumn result;
 	ExprState  *expr;
-	GpucolRecursiveFormula *formula;	/* what is computed sooner, or NULL */
+	GpucolRecursiveFormula *formula;	/* what is computed sooner, or NULL; */
+	uint64		left;			/* rows that it has left */
 	ExprContext *econtext;
 	TupleTableSlot *slot;		/* the operands */
 	GpucolRecursiveMatch *match;	/* or NULL */
@@ -148,6 +148,18 @@ renew_subplans(GpucolRecursiveHost *host)
 	host->stale = NIL;
 }
 
+bool
+gpucol_recursive_host_is_formula(const GpucolRecursiveHost *host)
+{
+	return host->formula != NULL;
+}
+
+uint64
+gpucol_recursive_host_left(const GpucolRecursiveHost *host)
+{
+	return host->left;
+}
+
 GpucolRecColumn *
 gpucol_recursive_host_result(GpucolRecursiveHost *host)
 {
@@ -194,6 +206,47 @@ test_matches(GpucolRecursiveHost *host, GpucolSymbols *symbols, uint32 n, const 
 	}
 }
 
+/* Have PostgreSQL compute a row. */
+static void
+evaluate(GpucolRecursiveHost *host, const GpucolSymbols *symbols, uint32 row, const int64 *const *values,
+		 const uint8 *const *nulls, uint32 at, GpucolRecursiveMade *made)
+{
+	bool		isnull;
+	Datum		datum;
+
+	store_operands(host, symbols, row, values, nulls);
+	datum = ExecEvalExpr(host->expr, host->econtext, &isnull);
+	made->kinds[at] = isnull ? GPUCOL_MADE_NULL : host->result.typbyval ? GPUCOL_MADE_WORD : GPUCOL_MADE_BYTES;
+	if (made->kinds[at] == GPUCOL_MADE_WORD)
+		made->words[at] = gpucol_rec_column_word(&host->result, datum);
+	else if (!isnull)
+		made->bytes[at] = gpucol_rec_column_bytes(&host->result, datum);
+}
+
+/* Results of n rows as the engine has them. */
+static void
+give_results(const GpucolRecursiveHost *host, GpucolSymbols *symbols, uint32 n, const GpucolRecursiveMade *made,
+			 int64 *result, uint8 *result_nulls)
+{
+	uint8		left_out[GPUCOL_SYMBOLS_PIECE];
+	bool		has_bytes = false;
+
+	for (uint32 i = 0; i < n; i++)
+	{
+		left_out[i] = made->kinds[i] != GPUCOL_MADE_BYTES;
+		has_bytes |= !left_out[i];
+		result_nulls[i] = made->kinds[i] == GPUCOL_MADE_NULL;
+	}
+	if (has_bytes)
+		gpucol_rec_strings_to_values(&host->result, n, made->bytes, left_out, symbols, result);
+	for (uint32 i = 0; i < n; i++)
+	{
+		if (left_out[i])
+			result[i] = result_nulls[i] ? 0 :
+				gpucol_rec_column_first(&host->result, made->words[i], symbols);
+	}
+}
+
 /*
  * Compute rows from `first` on, up to `n`, or as many as are worth to be told apart together: memory that
  * their results take is released then.  Where there is a subquery, its next result takes the
@@ -203,27 +256,26 @@ static uint32
 compute_piece(GpucolRecursiveHost *host, GpucolSymbols *symbols, uint32 first, uint32 n, const int64 *const *values,
 			  const uint8 *const *nulls, int64 *result, uint8 *result_nulls)
 {
-	Datum		datums[GPUCOL_SYMBOLS_PIECE];
-	uint32		most = host->subplans != NIL ? 1 : GPUCOL_SYMBOLS_PIECE;
+	GpucolRecursiveMade made;
+	uint32		most = Min(n - first, host->subplans != NIL ? 1 : GPUCOL_SYMBOLS_PIECE);
 	Size		size = 0;
 	uint32		got = 0;
 
-	while (got < most && first + got < n && size < PIECE_BYTES)
+	if (host->formula != NULL)
+		most = gpucol_recursive_formula_compute(host->formula, symbols, first, most, values, nulls, &made);
+	else
+		memset(made.kinds, GPUCOL_MADE_NOT, most);
+	for (; got < most && size < PIECE_BYTES; got++)
 	{
-		bool		isnull = false;
-
-		if (host->formula == NULL ||
-			!gpucol_recursive_formula_compute(host->formula, symbols, first + got, values, nulls, &datums[got]))
+		if (made.kinds[got] == GPUCOL_MADE_NOT)
 		{
-			store_operands(host, symbols, first + got, values, nulls);
-			datums[got] = ExecEvalExpr(host->expr, host->econtext, &isnull);
+			evaluate(host, symbols, first + got, values, nulls, got, &made);
+			host->left += host->formula != NULL;
 		}
-		result_nulls[first + got] = isnull;
-		if (!isnull && host->result.typlen == -1)
-			size += toast_raw_datum_size(datums[got]);
-		got++;
+		if (made.kinds[got] == GPUCOL_MADE_BYTES)
+			size += made.bytes[got].len;
 	}
-	gpucol_rec_column_to_values(&host->result, got, datums, &result_nulls[first], symbols, &result[first]);
+	give_results(host, symbols, got, &made, &result[first], &result_nulls[first]);
 	ResetExprContext(host->econtext);
 	return first + got;
 }

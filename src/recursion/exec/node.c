@@ -616,6 +616,21 @@ gpucol_recursive_datum(const PlanState *planstate, int column, int64 value)
 	return state->fallback == NULL ? datum : datumCopy(datum, how->typbyval, how->typlen);
 }
 
+GpucolBytes
+gpucol_recursive_bytes(const PlanState *planstate, int column, int64 value, char *room)
+{
+	const RecursiveState *state = (const RecursiveState *) planstate;
+	GpucolBytes bytes = gpucol_rec_column_string(&state->columns[column], value, state->symbols, room);
+	char	   *copy;
+
+	/* the symbols of a fallback end with its batch */
+	if (state->fallback == NULL || bytes.data == room)
+		return bytes;
+	copy = palloc(bytes.len + 1);
+	memcpy(copy, bytes.data, bytes.len);
+	return (GpucolBytes) {copy, bytes.len};
+}
+
 void
 gpucol_recursive_restart(PlanState *planstate)
 {
@@ -737,6 +752,26 @@ explain_seed_filter(RecursiveState *state, List *ancestors, ExplainState *es)
 										   context, es->verbose, false), es);
 }
 
+/* Expressions beside those of the engine: formulas, the rows that these left to PostgreSQL, and PostgreSQL's. */
+static void
+explain_hosts(const RecursiveState *state, ExplainState *es)
+{
+	int			formulas = 0;
+	uint64		left = 0;
+
+	for (int i = 0; i < state->nhosts; i++)
+	{
+		formulas += gpucol_recursive_host_is_formula(state->hosts[i]);
+		left += gpucol_recursive_host_left(state->hosts[i]);
+	}
+	if (formulas > 0)
+		ExplainPropertyInteger("Formulas", NULL, formulas, es);
+	if (es->analyze && left > 0)
+		ExplainPropertyUInteger("Rows of Formulas Computed by PostgreSQL", NULL, left, es);
+	if (state->nhosts > formulas)
+		ExplainPropertyInteger("Computed by PostgreSQL", NULL, state->nhosts - formulas, es);
+}
+
 /* The rules under EXPLAIN (VERBOSE): what is joined in which order. */
 static void
 explain_rules(RecursiveState *state, ExplainState *es)
@@ -782,8 +817,7 @@ explain_recursive(CustomScanState *node, List *ancestors, ExplainState *es)
 						state->progress.engine : gpucol_recursion_engine(), es);
 	if (state->seeds == NULL)
 		ExplainPropertyText("Non-Recursive Term", "Rule", es);
-	if (state->nhosts > 0)
-		ExplainPropertyInteger("Computed by PostgreSQL", NULL, state->nhosts, es);
+	explain_hosts(state, es);
 	explain_seed_filter(state, ancestors, es);
 	if (es->verbose)
 		explain_rules(state, es);

@@ -18,6 +18,7 @@
 #include "nodes/nodeFuncs.h"
 
 #include "columnar/row_batch.h"
+#include "kernel/numeric_code.h"
 #include "recursion/front/values.h"
 #include "recursion/exec/state.h"
 
@@ -27,6 +28,9 @@ typedef struct RowsOps
 	void		(*restart) (PlanState *node);
 	bool		(*fetch) (PlanState *node, GpucolRecBatch *batch);
 	Datum		(*datum) (const PlanState *node, int column, int64 value);
+
+	/* the bytes of a value by reference, which may be written to `room`; NULL: datums tell them */
+	GpucolBytes (*bytes) (const PlanState *node, int column, int64 value, char *room);
 
 	/* once a batch has been fetched: is a column's value that of its type as it is? */
 	bool		(*in_place) (const PlanState *node, int column);
@@ -41,6 +45,7 @@ typedef struct RecursiveSource
 	bool		ended;			/* the node has no more batches */
 	bool		gathers;		/* all rows are wanted: small batches are put together */
 	GpucolRowBatch batch;
+	char	  **room;			/* by column slot, for get_rooms() */
 	bool	   *in_place;		/* by column slot: both sides have one form; NULL until
 								 * there is a batch */
 
@@ -62,6 +67,7 @@ static const RowsOps recursion_ops = {
 	.restart = gpucol_recursive_restart,
 	.fetch = gpucol_recursive_fetch,
 	.datum = gpucol_recursive_datum,
+	.bytes = gpucol_recursive_bytes,
 	.in_place = has_integers,
 };
 
@@ -100,6 +106,43 @@ fetch(RecursiveSource *source)
 	return true;
 }
 
+/*
+ * Put a value into its place.  Rows of a batch are BYTES of the recursion's without a datum of their own; `room` has
+ * GPUCOL_NUMERIC_BYTES for each row, or is NULL: the column has others.
+ */
+static bool
+put_value(RecursiveSource *source, int c, uint32 row, int64 value, char *room)
+{
+	int			at = source->batch.columns[c].attnum - 1;
+
+	if (room == NULL)
+		return gpucol_row_batch_put(&source->batch, c, row, source->ops->datum(source->recursion, at, value));
+	source->batch.batch[c].bytes[row] = source->ops->bytes(source->recursion, at, value,
+														   room + (Size) row * GPUCOL_NUMERIC_BYTES);
+	return true;
+}
+
+/* Room for the bytes of n values of a column, if they are to be had so. */
+static char *
+get_room(const RecursiveSource *source, int c, uint32 n)
+{
+	const GpucolTypeMap *map = &source->batch.maps[c];
+
+	return source->ops->bytes != NULL && map->kind == GPUCOL_KIND_BYTES && !map->typbyval && map->typlen != -2 ?
+		palloc((Size) n * GPUCOL_NUMERIC_BYTES) : NULL;
+}
+
+/* The same for the rows that are put together. */
+static void
+get_rooms(RecursiveSource *source)
+{
+	MemoryContext old = MemoryContextSwitchTo(source->batch.context);
+
+	for (int c = 0; c < source->base.ncolumns; c++)
+		source->room[c] = get_room(source, c, GPUCOL_ROW_BATCH_ROWS);
+	MemoryContextSwitchTo(old);
+}
+
 /* One column of the next n rows. */
 static bool
 fill_column(RecursiveSource *source, int c, uint32 n)
@@ -109,6 +152,7 @@ fill_column(RecursiveSource *source, int c, uint32 n)
 	const uint8 *nulls = source->rows.nulls[at];
 	uint32	   *null_values = gpucol_row_batch_null_bits(nulls ? nulls + source->next : NULL, n);
 	GpucolDeltaColumn *column = &source->batch.batch[c];
+	char	   *room;
 
 	if (source->in_place[c] && null_values == NULL)
 	{
@@ -119,6 +163,7 @@ fill_column(RecursiveSource *source, int c, uint32 n)
 		return true;
 	}
 	gpucol_row_batch_start_column(&source->batch, c, n);
+	room = get_room(source, c, n);
 	column->nulls = null_values;
 	for (uint32 i = 0; i < n; i++)
 	{
@@ -126,8 +171,7 @@ fill_column(RecursiveSource *source, int c, uint32 n)
 			continue;
 		if (source->in_place[c])
 			column->values[i] = values[i];
-		else if (!gpucol_row_batch_put(&source->batch, c, i,
-									   source->ops->datum(source->recursion, at, values[i])))
+		else if (!put_value(source, c, i, values[i], room))
 			return false;
 	}
 	return true;
@@ -153,8 +197,7 @@ append_rows(RecursiveSource *source, uint32 n)
 				gpucol_row_batch_put_null(batch, c, row);
 			else if (source->in_place[c])
 				batch->batch[c].values[row] = values[i];
-			else if (!gpucol_row_batch_put(batch, c, row,
-										   source->ops->datum(source->recursion, at, values[i])))
+			else if (!put_value(source, c, row, values[i], source->room[c]))
 				return false;
 		}
 	}
@@ -176,6 +219,7 @@ gather_rows(RecursiveSource *source)
 	bool		fits = true;
 
 	gpucol_row_batch_start(batch);
+	get_rooms(source);
 	while (fits && n <= FEW_ROWS && batch->nrows + n <= GPUCOL_ROW_BATCH_ROWS)
 	{
 		MemoryContext old = MemoryContextSwitchTo(batch->context);
@@ -256,6 +300,7 @@ gpucol_recursive_source_open(PlanState *recursion, TupleDesc desc,
 	source->base.max_window_rows = GPUCOL_PAGE_ROWS;
 	source->recursion = recursion;
 	gpucol_row_batch_init(&source->batch, desc, columns, ncolumns, "gpucol recursion batch");
+	source->room = palloc0(Max(ncolumns, 1) * sizeof(char *));
 	source->ops = ops_of(recursion);
 	source->context = CurrentMemoryContext;
 	source->ops->restart(recursion);

@@ -100,6 +100,10 @@ extern uint32 gpucol_recursive_host_expand(GpucolRecursiveHost *host, GpucolSymb
 										   uint32 *origins, int64 *const *columns,
 										   uint8 *const *column_nulls);
 
+/* Is it a formula (formula.h)?  How many rows has that left to PostgreSQL? */
+extern bool gpucol_recursive_host_is_formula(const GpucolRecursiveHost *host);
+extern uint64 gpucol_recursive_host_left(const GpucolRecursiveHost *host);
+
 /* How its result travels; valid as long as the host. */
 extern GpucolRecColumn *gpucol_recursive_host_result(GpucolRecursiveHost *host);
 

@@ -6,7 +6,8 @@
  * Values by reference become codes of a dictionary of their bytes.  Whether
  * bytes decide equality is what btree calls "equal image" (numeric 1.0 and
  * 1.00 are equal, and are not the same bytes); types and collations without
- * it may be carried along and not compared.
+ * it may be carried along and not compared.  Numerics of few digits are values
+ * themselves (number.h).
  *
  *-------------------------------------------------------------------------
  */
@@ -19,6 +20,7 @@
 #include "utils/timestamp.h"
 #include "utils/typcache.h"
 
+#include "recursion/front/number.h"
 #include "recursion/front/values.h"
 
 void
@@ -30,6 +32,7 @@ gpucol_rec_column_init(GpucolRecColumn *column, Oid type)
 	get_typlenbyvalalign(type, &column->typlen, &column->typbyval, &column->typalign);
 	column->coded = !column->typbyval;
 	column->is_unsigned = getBaseType(type) == OIDOID;
+	column->numbers = getBaseType(type) == NUMERICOID;
 	switch (getBaseType(type))
 	{
 		case INT2OID:
@@ -115,9 +118,8 @@ gpucol_rec_type_ordered(Oid type)
 	}
 }
 
-/* A value that is no reference. */
-static int64
-word_of(const GpucolRecColumn *column, Datum datum)
+int64
+gpucol_rec_column_word(const GpucolRecColumn *column, Datum datum)
 {
 	switch (column->typlen)
 	{
@@ -133,9 +135,8 @@ word_of(const GpucolRecColumn *column, Datum datum)
 	}
 }
 
-/* The bytes of one that is. */
-static GpucolBytes
-bytes_of(const GpucolRecColumn *column, Datum datum)
+GpucolBytes
+gpucol_rec_column_bytes(const GpucolRecColumn *column, Datum datum)
 {
 	const char *bytes = DatumGetPointer(datum);
 	struct varlena *varlena;
@@ -156,22 +157,22 @@ gpucol_rec_column_to_value(const GpucolRecColumn *column, Datum datum,
 	int64		value;
 
 	if (column->typbyval)
-		value = word_of(column, datum);
+		value = gpucol_rec_column_word(column, datum);
 	else
 	{
-		bytes = bytes_of(column, datum);
-		value = gpucol_symbols_code(symbols, bytes.data, (uint32) bytes.len);
+		bytes = gpucol_rec_column_bytes(column, datum);
+		if (!column->numbers || !gpucol_number_read(bytes, &value))
+			value = gpucol_symbols_code(symbols, bytes.data, (uint32) bytes.len);
 	}
-	return column->equality == NULL ? value :
-		gpucol_equality_first(column->equality, column, symbols, value);
+	return gpucol_rec_column_first(column, value, symbols);
 }
 
 /* Codes of strings that equal ones need not share. */
 static void
-add_strings(uint32 n, const GpucolBytes *strings, const uint8 *nulls, GpucolSymbols *symbols, int64 *values)
+add_strings(uint32 n, const GpucolBytes *strings, GpucolSymbols *symbols, int64 *codes)
 {
 	for (uint32 i = 0; i < n; i++)
-		values[i] = nulls[i] ? 0 : gpucol_symbols_add(symbols, strings[i].data, (uint32) strings[i].len);
+		codes[i] = gpucol_symbols_add(symbols, strings[i].data, (uint32) strings[i].len);
 }
 
 /* The values of up to GPUCOL_SYMBOLS_PIECE strings. */
@@ -181,23 +182,23 @@ piece_to_values(const GpucolRecColumn *column, uint32 n, const GpucolBytes *stri
 {
 	GpucolBytes some[GPUCOL_SYMBOLS_PIECE];
 	int64		codes[GPUCOL_SYMBOLS_PIECE];
+	uint8		at[GPUCOL_SYMBOLS_PIECE];
 	uint32		nsome = 0;
 
-	if (column->carried && column->equality == NULL)
-	{
-		add_strings(n, strings, nulls, symbols, values);
-		return;
-	}
 	for (uint32 i = 0; i < n; i++)
 	{
-		some[nsome] = strings[i];
-		nsome += !nulls[i];
+		values[i] = 0;
+		if (nulls[i] || (column->numbers && gpucol_number_read(strings[i], &values[i])))
+			continue;
+		at[nsome] = (uint8) i;
+		some[nsome++] = strings[i];
 	}
-	if (nsome > 0)
+	if (nsome > 0 && column->carried && column->equality == NULL)
+		add_strings(nsome, some, symbols, codes);
+	else if (nsome > 0)
 		gpucol_symbols_codes(symbols, nsome, some, codes);
-	nsome = 0;
-	for (uint32 i = 0; i < n; i++)
-		values[i] = nulls[i] ? 0 : codes[nsome++];
+	for (uint32 i = 0; i < nsome; i++)
+		values[at[i]] = codes[i];
 	for (uint32 i = 0; i < n && column->equality != NULL; i++)
 	{
 		if (!nulls[i])
@@ -226,10 +227,32 @@ gpucol_rec_column_to_values(const GpucolRecColumn *column, uint32 n, const Datum
 		if (column->typbyval)
 			values[i] = nulls[i] ? 0 : gpucol_rec_column_to_value(column, datums[i], symbols);
 		else
-			strings[at] = nulls[i] ? (GpucolBytes) {0} : bytes_of(column, datums[i]);
+			strings[at] = nulls[i] ? (GpucolBytes) {0} : gpucol_rec_column_bytes(column, datums[i]);
 		if (!column->typbyval && (at == GPUCOL_SYMBOLS_PIECE - 1 || i == n - 1))
 			piece_to_values(column, at + 1, strings, &nulls[i - at], symbols, &values[i - at]);
 	}
+}
+
+GpucolBytes
+gpucol_rec_column_string(const GpucolRecColumn *column, int64 value, const GpucolSymbols *symbols, char *room)
+{
+	const char *bytes;
+	uint32		len;
+
+	if (column->numbers && gpucol_number_is(value))
+		return (GpucolBytes) {room, gpucol_number_write(value, room)};
+	bytes = gpucol_symbols_get(symbols, value, &len);
+	return (GpucolBytes) {bytes, len};
+}
+
+/* The numeric that a word is. */
+static Datum
+number_datum(int64 word)
+{
+	struct varlena *made = palloc(VARHDRSZ + GPUCOL_NUMERIC_BYTES);
+
+	SET_VARSIZE(made, VARHDRSZ + gpucol_number_write(word, VARDATA(made)));
+	return PointerGetDatum(made);
 }
 
 Datum
@@ -252,6 +275,8 @@ gpucol_rec_column_to_datum(const GpucolRecColumn *column, int64 value,
 			default:
 				return Int64GetDatum(value);
 		}
+	if (column->numbers && gpucol_number_is(value))
+		return number_datum(value);
 	bytes = gpucol_symbols_get(symbols, value, &len);
 	if (column->typlen == -1)
 		return PointerGetDatum(bytes - VARHDRSZ);

@@ -25,6 +25,7 @@ typedef struct GpucolRecColumn
 	char		typalign;
 	bool		coded;			/* by reference: codes of a dictionary */
 	bool		is_unsigned;	/* oid */
+	bool		numbers;		/* numeric: coded unless the value is a number itself (number.h) */
 	bool		carried;		/* coded, and no code of it is ever compared */
 	GpucolEquality *equality;	/* set: equal values are made the same */
 } GpucolRecColumn;
@@ -52,6 +53,19 @@ extern bool gpucol_rec_type_exact(Oid type, Oid collation);
 /* Does the order of the 64-bit values agree with the default order? */
 extern bool gpucol_rec_type_ordered(Oid type);
 
+/* The word of a value that is none by reference. */
+extern int64 gpucol_rec_column_word(const GpucolRecColumn *column, Datum datum);
+
+/* What stands for a word or a code in the engine: the first of its equals, if they are made the same. */
+static inline int64
+gpucol_rec_column_first(const GpucolRecColumn *column, int64 value, const GpucolSymbols *symbols)
+{
+	return column->equality == NULL ? value : gpucol_equality_first(column->equality, column, symbols, value);
+}
+
+/* The bytes of a value by reference, which may be of the current memory context. */
+extern GpucolBytes gpucol_rec_column_bytes(const GpucolRecColumn *column, Datum datum);
+
 extern int64 gpucol_rec_column_to_value(const GpucolRecColumn *column,
 										Datum datum, GpucolSymbols *symbols);
 
@@ -66,5 +80,9 @@ extern void gpucol_rec_strings_to_values(const GpucolRecColumn *column, uint32 n
 extern Datum gpucol_rec_column_to_datum(const GpucolRecColumn *column,
 										int64 value,
 										const GpucolSymbols *symbols);
+
+/* The bytes of a value by reference: the dictionary's, or written to `room`, of GPUCOL_NUMERIC_BYTES. */
+extern GpucolBytes gpucol_rec_column_string(const GpucolRecColumn *column, int64 value, const GpucolSymbols *symbols,
+											char *room);
 
 #endif							/* GPUCOL_RECURSION_FRONT_VALUES_H */

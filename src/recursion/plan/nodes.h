@@ -126,6 +126,9 @@ extern bool gpucol_recursive_fetch(PlanState *state, GpucolRecBatch *batch);
 extern Datum gpucol_recursive_datum(const PlanState *state, int column,
 									int64 value);
 
+/* The bytes of one by reference, as long as its batch; they may be written to `room`, of GPUCOL_NUMERIC_BYTES. */
+extern GpucolBytes gpucol_recursive_bytes(const PlanState *state, int column, int64 value, char *room);
+
 /* Is this the state of a GpucolRecursiveScan, and so a GpucolRowScan? */
 extern bool gpucol_recursive_scan_is_state(const PlanState *state);
 
