@@ -3,7 +3,7 @@
  * compute.c
  *	  COMPUTE and TEST steps: functions of the values of a vector.
  *
- * What a vector of integers is mostly asked for, sums and comparisons, is done in loops of their own, whose function
+ * What a vector of integers is mostly asked for, arithmetic, comparisons and logic, is done in loops of their own, whose function
  * and type are known when they are compiled.
  *
  *-------------------------------------------------------------------------
@@ -25,7 +25,31 @@ value_of(const GpucolRecRun *run, uint32_t id)
 
 /* ---- integers ---- */
 
-/* a + b, a - b, a * b; false if one leaves the type, which the rows tell again one by one. */
+/* The value of a function of a and b; true: it is an error. */
+static GPUCOL_REC_INLINE bool
+calculate_row(GpucolRecFunction function, int64_t a, int64_t b, int64_t *r)
+{
+	switch (function)
+	{
+		case GPUCOL_REC_ADD:
+			return gpucol_rec_add(a, b, r);
+		case GPUCOL_REC_SUB:
+			return gpucol_rec_sub(a, b, r);
+		case GPUCOL_REC_MUL:
+			return gpucol_rec_mul(a, b, r);
+		default:				/* DIV, MOD: by -1 is not for the processor */
+			*r = 0;
+			if (b == 0 || b == -1)
+				return true;
+			if ((int32_t) a == a && (int32_t) b == b)
+				*r = function == GPUCOL_REC_DIV ? (int32_t) a / (int32_t) b : (int32_t) a % (int32_t) b;
+			else
+				*r = function == GPUCOL_REC_DIV ? a / b : a % b;
+			return false;
+	}
+}
+
+/* Arithmetic; false if a row is an error or leaves the type, which the rows tell again one by one. */
 static GPUCOL_REC_INLINE bool
 calculate(const GpucolRecRun *run, const Stage *stage, uint32_t n, GpucolRecFunction function, const Results *to)
 {
@@ -38,12 +62,9 @@ calculate(const GpucolRecRun *run, const Stage *stage, uint32_t n, GpucolRecFunc
 
 	for (uint32_t i = 0; i < n; i++)
 	{
-		int64_t		x = value_of(run, a[i]);
-		int64_t		y = value_of(run, b[i]);
 		bool		isnull = a[i] == GPUCOL_REC_NULL_ID || b[i] == GPUCOL_REC_NULL_ID;
 		int64_t		r;
-		bool		over = function == GPUCOL_REC_ADD ? gpucol_rec_add(x, y, &r) :
-			function == GPUCOL_REC_SUB ? gpucol_rec_sub(x, y, &r) : gpucol_rec_mul(x, y, &r);
+		bool		over = calculate_row(function, value_of(run, a[i]), value_of(run, b[i]), &r);
 
 		to->values[i] = r;
 		to->nulls[i] = isnull;
@@ -71,6 +92,24 @@ compare(const GpucolRecRun *run, const Stage *stage, uint32_t n, GpucolRecFuncti
 	}
 }
 
+/* AND and OR of three values; NULL's id stands for 0. */
+static GPUCOL_REC_INLINE void
+combine(const GpucolRecRun *run, const Stage *stage, uint32_t n, int64_t decisive, const Results *to)
+{
+	const uint32_t *a = stage->inputs[0];
+	const uint32_t *b = stage->inputs[1];
+
+	for (uint32_t i = 0; i < n; i++)
+	{
+		bool		no_a = a[i] == GPUCOL_REC_NULL_ID;
+		bool		no_b = b[i] == GPUCOL_REC_NULL_ID;
+		bool		decided = (!no_a && value_of(run, a[i]) == decisive) || (!no_b && value_of(run, b[i]) == decisive);
+
+		to->nulls[i] = !decided && (no_a || no_b);
+		to->values[i] = decided ? decisive : !decisive;
+	}
+}
+
 #define CALCULATE(function) \
 	case function: \
 		return calculate(run, stage, n, function, to)
@@ -92,12 +131,18 @@ run_loop(const GpucolRecRun *run, const Stage *stage, uint32_t n, const Results 
 			CALCULATE(GPUCOL_REC_ADD);
 			CALCULATE(GPUCOL_REC_SUB);
 			CALCULATE(GPUCOL_REC_MUL);
+			CALCULATE(GPUCOL_REC_DIV);
+			CALCULATE(GPUCOL_REC_MOD);
 			COMPARE(GPUCOL_REC_EQ);
 			COMPARE(GPUCOL_REC_NE);
 			COMPARE(GPUCOL_REC_LT);
 			COMPARE(GPUCOL_REC_LE);
 			COMPARE(GPUCOL_REC_GT);
 			COMPARE(GPUCOL_REC_GE);
+		case GPUCOL_REC_AND:
+		case GPUCOL_REC_OR:
+			combine(run, stage, n, stage->step->function == GPUCOL_REC_OR, to);
+			return true;
 		default:
 			return false;
 	}
@@ -153,9 +198,17 @@ run_choice(const GpucolRecRun *run, const Stage *stage, uint32_t n)
 		for (uint32_t i = 0; i < n; i++)
 			stage->target[i] = a[i] != GPUCOL_REC_NULL_ID ? a[i] : b[i];
 	else
+	{
+		uint32_t	taken = function == GPUCOL_REC_WHEN;
+
+		/* without a jump: which rows take a branch cannot be foretold */
 		for (uint32_t i = 0; i < n; i++)
-			stage->target[i] = (a[i] != GPUCOL_REC_NULL_ID && value_of(run, a[i]) != 0) ==
-				(function == GPUCOL_REC_WHEN) ? b[i] : GPUCOL_REC_NULL_ID;
+		{
+			uint32_t	is_true = (a[i] != GPUCOL_REC_NULL_ID) & (value_of(run, a[i]) != 0);
+
+			stage->target[i] = b[i] & (0 - (uint32_t) (is_true == taken));
+		}
+	}
 }
 
 GpucolStatus
@@ -176,14 +229,7 @@ gpucol_rec_stage_compute(GpucolRecRun *run, Stage *stage, uint32_t n)
 		return GPUCOL_OK;
 	}
 	GPUCOL_REC_TRY(evaluate(run, stage, n, &results));
-	for (uint32_t i = 0; i < n; i++)
-	{
-		if (results.nulls[i])
-			stage->target[i] = GPUCOL_REC_NULL_ID;
-		else
-			GPUCOL_REC_TRY(gpucol_rec_dictionary_intern(run, results.values[i], &stage->target[i]));
-	}
-	return GPUCOL_OK;
+	return gpucol_rec_dictionary_intern_column(run, n, results.values, results.nulls, stage->target);
 }
 
 GpucolStatus

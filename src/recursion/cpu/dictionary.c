@@ -133,3 +133,29 @@ gpucol_rec_dictionary_intern(GpucolRecRun *run, int64_t value, uint32_t *id)
 	dictionary->nhashed++;
 	return GPUCOL_OK;
 }
+
+GpucolStatus
+gpucol_rec_dictionary_intern_column(GpucolRecRun *run, uint32_t n, const int64_t *values, const uint8_t *nulls,
+									uint32_t *ids)
+{
+	GpucolRecDictionary *dictionary = &run->dictionary;
+
+	for (uint32_t i = 0; i < n && dictionary->table.nslots > 0; i++)
+	{
+		if ((uint64_t) values[i] >= DIRECT_LIMIT)
+			__builtin_prefetch(&dictionary->table.slots[gpucol_hash_home(&dictionary->table,
+																		 gpucol_rec_mix((uint64_t) values[i]))]);
+	}
+	for (uint32_t i = 0; i < n; i++)
+	{
+		uint64_t	value = (uint64_t) values[i];
+
+		if (nulls != NULL && nulls[i])
+			ids[i] = GPUCOL_REC_NULL_ID;
+		else if (value < dictionary->direct_allocated && dictionary->direct[value] != 0)
+			ids[i] = dictionary->direct[value];
+		else
+			GPUCOL_REC_TRY(gpucol_rec_dictionary_intern(run, values[i], &ids[i]));
+	}
+	return GPUCOL_OK;
+}

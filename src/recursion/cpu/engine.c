@@ -200,7 +200,6 @@ load_rows(GpucolRecRun *run, GpucolRecTable *table, uint32_t nrows,
 	uint32_t	most = LOADED_IDS / (table->arity > 2 ? (uint32_t) table->arity : 2);
 	const uint32_t *id_columns[GPUCOL_REC_MAX_ARITY];
 	uint32_t	from;
-	uint32_t	i;
 	int			c;
 
 	for (from = 0; from < nrows; from += most)
@@ -212,12 +211,9 @@ load_rows(GpucolRecRun *run, GpucolRecTable *table, uint32_t nrows,
 			uint32_t   *to = ids + (uint32_t) c * most;
 
 			id_columns[c] = to;
-			for (i = 0; i < n; i++)
-			{
-				to[i] = GPUCOL_REC_NULL_ID;
-				if (nulls == NULL || nulls[c] == NULL || !nulls[c][from + i])
-					GPUCOL_REC_TRY(gpucol_rec_dictionary_intern(run, columns[c][from + i], &to[i]));
-			}
+			GPUCOL_REC_TRY(gpucol_rec_dictionary_intern_column(run, n, columns[c] + from,
+															   nulls == NULL || nulls[c] == NULL ? NULL :
+															   nulls[c] + from, to));
 		}
 		GPUCOL_REC_TRY(gpucol_rec_table_add(run, table, n, id_columns));
 	}

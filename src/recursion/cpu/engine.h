@@ -214,6 +214,10 @@ gpucol_rec_poll(const GpucolRecRun *run, uint64_t i)
 extern GpucolStatus gpucol_rec_dictionary_intern(GpucolRecRun *run, int64_t value,
 												 uint32_t *id);
 
+/* The same for n values, NULL's id where nulls[i]; nulls may be NULL: none. */
+extern GpucolStatus gpucol_rec_dictionary_intern_column(GpucolRecRun *run, uint32_t n, const int64_t *values,
+														const uint8_t *nulls, uint32_t *ids);
+
 static inline uint64_t
 gpucol_rec_mix(uint64_t h)
 {

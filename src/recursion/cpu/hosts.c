@@ -55,15 +55,9 @@ gpucol_rec_host_take(GpucolRecRun *run, Stage *stage, const Vector *in, uint32_t
 	}
 	for (c = stage->ninputs; c < stage->step->noperands; c++)
 	{
-		uint32_t   *to = stage->out.registers[stage->operands[c].index];
-
-		for (i = 0; i < n; i++)
-			if (host->column_nulls[c - stage->ninputs][i])
-				to[i] = GPUCOL_REC_NULL_ID;
-			else
-				GPUCOL_REC_TRY(gpucol_rec_dictionary_intern(run,
-															host->columns[c - stage->ninputs][i],
-															&to[i]));
+		GPUCOL_REC_TRY(gpucol_rec_dictionary_intern_column(run, n, host->columns[c - stage->ninputs],
+														   host->column_nulls[c - stage->ninputs],
+														   stage->out.registers[stage->operands[c].index]));
 	}
 	stage->out.n = n;
 	return GPUCOL_OK;

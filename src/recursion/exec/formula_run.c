@@ -510,28 +510,62 @@ call_write(const Step *step pg_attribute_unused(), Value *x, const Value *y pg_a
 
 /* ---- the stack ---- */
 
+/* Values by reference of an operand. */
+static void
+load_strings(const GpucolSymbols *symbols, const int64 *values, const uint8 *nulls, uint32 n, Lane *out)
+{
+	GpucolBytes strings[GPUCOL_SYMBOLS_PIECE];
+
+	gpucol_symbols_get_many(symbols, n, values, nulls, strings);
+	for (uint32 i = 0; i < n; i++)
+		out->values[i].s = strings[i];
+}
+
+/* Numerics; those that are no words are read. */
+static void
+load_numbers(const GpucolSymbols *symbols, const int64 *values, uint32 n, Lane *out)
+{
+	for (uint32 i = 0; i < n; i++)
+	{
+		GpucolBytes bytes;
+		uint32		len;
+
+		out->values[i].d = 0;
+		if (out->states[i] == STATE_NULL)
+			continue;
+		if (gpucol_number_is(values[i]))
+		{
+			out->values[i].d = gpucol_number_packed(values[i]);
+			continue;
+		}
+		bytes.data = gpucol_symbols_get(symbols, values[i], &len);
+		bytes.len = len;
+		if (!gpucol_formula_read_number(bytes, &out->values[i]))
+			out->states[i] = STATE_BAD;
+	}
+}
+
 /* The values of an operand. */
 static void
 load_operand(const Step *step, const GpucolSymbols *symbols, const int64 *values, const uint8 *nulls, uint32 n,
 			 Lane *out)
 {
 	for (uint32 i = 0; i < n; i++)
-	{
-		Value	   *to = &out->values[i];
-		uint32		len;
-
 		out->states[i] = nulls[i] ? STATE_NULL : STATE_GOOD;
-		if (nulls[i] || step->of == KIND_INT || step->of == KIND_BOOL || step->of == KIND_FLOAT)
-			to->i = values[i];	/* a float's bits */
-		else if (step->of == KIND_NUMERIC && gpucol_number_is(values[i]))
-			to->d = gpucol_number_packed(values[i]);
-		else
-		{
-			to->s.data = gpucol_symbols_get(symbols, values[i], &len);
-			to->s.len = len;
-			if (step->of == KIND_NUMERIC && !gpucol_formula_read_number(to->s, to))
-				out->states[i] = STATE_BAD;
-		}
+	switch (step->of)
+	{
+		case KIND_NUMERIC:
+			load_numbers(symbols, values, n, out);
+			break;
+		case KIND_INT:
+		case KIND_BOOL:
+		case KIND_FLOAT:
+			for (uint32 i = 0; i < n; i++)
+				out->values[i].i = values[i];	/* a float's bits */
+			break;
+		default:
+			load_strings(symbols, values, nulls, n, out);
+			break;
 	}
 }
 
@@ -683,21 +717,23 @@ static uint32
 choose_rows(const GpucolRecursiveFormula *formula, const GpucolSymbols *symbols, uint32 first, uint32 n,
 			const int64 *const *values, const uint8 *const *nulls)
 {
+	GpucolBytes strings[GPUCOL_SYMBOLS_PIECE];
+	uint64		sizes[GPUCOL_SYMBOLS_PIECE] = {0};
 	uint64		size = 0;
-	uint32		len;
 
+	for (int s = 0; s < formula->nsteps; s++)
+	{
+		const Step *step = &formula->steps[s];
+
+		if (step->kind != STEP_OPERAND || step->of < KIND_TEXT || step->of == KIND_BOOL)
+			continue;
+		gpucol_symbols_get_many(symbols, n, values[step->aux] + first, nulls[step->aux] + first, strings);
+		for (uint32 i = 0; i < n; i++)
+			sizes[i] += strings[i].len;
+	}
 	for (uint32 i = 0; i < n; i++)
 	{
-		for (int s = 0; s < formula->nsteps; s++)
-		{
-			const Step *step = &formula->steps[s];
-
-			if (step->kind != STEP_OPERAND || step->of < KIND_TEXT || step->of == KIND_BOOL ||
-				nulls[step->aux][first + i])
-				continue;
-			gpucol_symbols_get(symbols, values[step->aux][first + i], &len);
-			size += len;
-		}
+		size += sizes[i];
 		if (size >= PIECE_BYTES)
 			return i + 1;
 	}

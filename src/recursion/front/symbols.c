@@ -211,3 +211,25 @@ gpucol_symbols_get(const GpucolSymbols *symbols, int64 code, uint32 *len)
 	*len = symbols->symbols[code].len;
 	return symbols->symbols[code].data;
 }
+
+void
+gpucol_symbols_get_many(const GpucolSymbols *symbols, uint32 n, const int64 *codes, const uint8 *nulls,
+						GpucolBytes *strings)
+{
+	for (uint32 i = 0; i < n; i++)
+	{
+		if (!nulls[i])
+			__builtin_prefetch(&symbols->symbols[codes[i]]);
+	}
+	for (uint32 i = 0; i < n; i++)
+	{
+		uint32		len;
+
+		strings[i] = (GpucolBytes) {"", 0};
+		if (nulls[i])
+			continue;
+		strings[i].data = gpucol_symbols_get(symbols, codes[i], &len);
+		strings[i].len = len;
+		__builtin_prefetch(strings[i].data);
+	}
+}

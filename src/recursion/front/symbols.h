@@ -44,4 +44,8 @@ extern void gpucol_symbols_codes(GpucolSymbols *symbols, uint32 n, const GpucolB
 extern const char *gpucol_symbols_get(const GpucolSymbols *symbols, int64 code,
 									  uint32 *len);
 
+/* Those of n codes, which are asked for together, and empty ones where nulls[i]. */
+extern void gpucol_symbols_get_many(const GpucolSymbols *symbols, uint32 n, const int64 *codes, const uint8 *nulls,
+									GpucolBytes *strings);
+
 #endif							/* GPUCOL_RECURSION_FRONT_SYMBOLS_H */
