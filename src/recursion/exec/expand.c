@@ -6,7 +6,7 @@
  *
  * The engine hands over vectors of operands (GPUCOL_REC_EXPAND).  For one row of them after
  * the other PostgreSQL calls the function and keeps what it returns, as for a function in
- * FROM; the engine takes the rows from there.
+ * FROM; the engine takes the rows from there.  Those of some functions are made without a call (expand_direct.c).
  *
  *-------------------------------------------------------------------------
  */
@@ -19,6 +19,7 @@
 #include "nodes/value.h"
 #include "utils/memutils.h"
 
+#include "recursion/exec/expand_direct.h"
 #include "recursion/exec/state.h"
 
 struct GpucolRecursiveExpansion
@@ -35,7 +36,11 @@ struct GpucolRecursiveExpansion
 	Oid		   *collations;
 	GpucolRecColumn *columns;
 
-	Tuplestorestate *rows;		/* of one call, or NULL */
+	GpucolDirectRows *direct;	/* or NULL */
+	bool		is_direct;		/* the rows at hand are, */
+	Tuplestorestate *rows;		/* or of one call, or NULL: there are none at hand */
+	Datum	   *values;			/* of the row at hand */
+	bool	   *isnull;
 	int64		nread;			/* of them */
 };
 
@@ -52,8 +57,9 @@ describe_rows(Node *call, const RangeTblFunction *function)
 		case TYPEFUNC_COMPOSITE_DOMAIN:
 			return CreateTupleDescCopy(desc);
 		case TYPEFUNC_RECORD:
-			return BuildDescFromLists(function->funccolnames, function->funccoltypes,
-									  function->funccoltypmods, function->funccolcollations);
+			/* what the function returns must know of its columns */
+			return BlessTupleDesc(BuildDescFromLists(function->funccolnames, function->funccoltypes,
+													 function->funccoltypmods, function->funccolcollations));
 		default:
 			desc = CreateTemplateTupleDesc(1);
 			TupleDescInitEntry(desc, 1, "column", type, -1, 0);
@@ -73,6 +79,9 @@ gpucol_recursive_expansion_create(List *how, Expr *call, ExprContext *econtext,
 
 	expansion->desc = describe_rows((Node *) call, linitial_node(RangeTblFunction, how));
 	expansion->call = ExecInitTableFunctionResult(call, econtext, inputs);
+	expansion->direct = gpucol_direct_rows_create(call, inputs);
+	expansion->values = palloc(sizeof(Datum) * (expansion->desc->natts + 1));
+	expansion->isnull = palloc(sizeof(bool) * (expansion->desc->natts + 1));
 	expansion->econtext = econtext;
 	expansion->arguments = AllocSetContextCreate(CurrentMemoryContext, "gpucol function arguments",
 												 ALLOCSET_DEFAULT_SIZES);
@@ -108,6 +117,7 @@ gpucol_recursive_expansion_column(GpucolRecursiveExpansion *expansion, int colum
 void
 gpucol_recursive_expansion_close(GpucolRecursiveExpansion *expansion)
 {
+	expansion->is_direct = false;
 	if (expansion->rows == NULL)
 		return;
 	ExecClearTuple(expansion->slot);
@@ -120,24 +130,46 @@ void
 gpucol_recursive_expansion_open(GpucolRecursiveExpansion *expansion)
 {
 	ExprContext *econtext = expansion->econtext;
-	MemoryContext old = MemoryContextSwitchTo(econtext->ecxt_per_tuple_memory);
+	MemoryContext old;
 
 	gpucol_recursive_expansion_close(expansion);
+	expansion->nread = 0;
+	if (expansion->direct != NULL && gpucol_direct_rows_open(expansion->direct, econtext))
+	{
+		expansion->is_direct = true;
+		return;
+	}
+	old = MemoryContextSwitchTo(econtext->ecxt_per_tuple_memory);
 	expansion->rows = ExecMakeTableFunctionResult(expansion->call, econtext, expansion->arguments,
 												  expansion->desc, false);
 	tuplestore_rescan(expansion->rows);
 	MemoryContextSwitchTo(old);
 	ResetExprContext(econtext);
-	expansion->nread = 0;
 }
 
 bool
 gpucol_recursive_expansion_is_open(const GpucolRecursiveExpansion *expansion)
 {
-	return expansion->rows != NULL;
+	return expansion->rows != NULL || expansion->is_direct;
 }
 
-/* A column of the row in the slot, or of the row of nulls. */
+/* The next row, whose columns are put into values and isnull; false: there is none. */
+static bool
+next_row(GpucolRecursiveExpansion *expansion)
+{
+	TupleTableSlot *slot = expansion->slot;
+
+	if (expansion->is_direct)
+		return gpucol_direct_rows_next(expansion->direct, expansion->values, expansion->isnull);
+	if (!tuplestore_gettupleslot(expansion->rows, true, false, slot))
+		return false;
+	slot_getallattrs(slot);
+	memcpy(expansion->values, slot->tts_values, sizeof(Datum) * expansion->desc->natts);
+	memcpy(expansion->isnull, slot->tts_isnull, sizeof(bool) * expansion->desc->natts);
+	return true;
+}
+
+/* A column of the row at hand, or of the row of nulls. */
 static void
 take_column(GpucolRecursiveExpansion *expansion, int c, bool found, GpucolSymbols *symbols,
 			int64 *value, uint8 *null)
@@ -148,7 +180,10 @@ take_column(GpucolRecursiveExpansion *expansion, int c, bool found, GpucolSymbol
 	if (found && expansion->attnos[c] > expansion->desc->natts)
 		datum = Int64GetDatum(expansion->nread);
 	else if (found)
-		datum = slot_getattr(expansion->slot, expansion->attnos[c], &isnull);
+	{
+		datum = expansion->values[expansion->attnos[c] - 1];
+		isnull = expansion->isnull[expansion->attnos[c] - 1];
+	}
 	*null = isnull;
 	*value = isnull ? 0 : gpucol_rec_column_to_value(&expansion->columns[c], datum, symbols);
 }
@@ -163,7 +198,7 @@ gpucol_recursive_expansion_fetch(GpucolRecursiveExpansion *expansion, GpucolSymb
 
 	for (; from < to; from++)
 	{
-		bool		found = tuplestore_gettupleslot(expansion->rows, true, false, expansion->slot);
+		bool		found = next_row(expansion);
 
 		if (!found && (!expansion->outer || expansion->nread > 0))
 			break;
