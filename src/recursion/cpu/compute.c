@@ -3,8 +3,8 @@
  * compute.c
  *	  COMPUTE and TEST steps: functions of the values of a vector.
  *
- * What a vector of integers is mostly asked for, arithmetic, comparisons and logic, is done in loops of their own, whose function
- * and type are known when they are compiled.
+ * What a vector of integers is mostly asked for, arithmetic, comparisons and logic, is done in loops of their own,
+ * whose function and type are known when they are compiled.
  *
  *-------------------------------------------------------------------------
  */

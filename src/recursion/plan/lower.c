@@ -10,6 +10,7 @@
  * to the steps of one rule: the delta first, then the input with the most equality
  * conditions on what is known, and so on.  A LEFT JOIN makes two rules, for rows
  * with and without match; one that WHERE leaves only rows without match of, one rule.
+ * An OR makes a rule for each arm (recursion/plan/arms.c).
  *
  * Expressions that the engine does not have are PostgreSQL's to compute, for a
  * vector of rows at a time (GPUCOL_REC_HOST).  Where values that are compared or
@@ -541,10 +542,11 @@ lower_rule(GpucolRecLowering *lowering, int padded)
 	return lower_target(lowering);
 }
 
-/* A rule for each choice of optional relations that have no match. */
+/* A rule for each arm of an OR, and each choice of optional relations that have no match. */
 static bool
 lower_rules(GpucolRecLowering *lowering)
 {
+	List	   *alternatives = gpucol_rec_lower_arms(lowering);
 	int			noptional = 0;
 	int			padded;
 	ListCell   *lc;
@@ -553,9 +555,16 @@ lower_rules(GpucolRecLowering *lowering)
 		noptional += ((GpucolRecSource *) lfirst(lc))->mode == GPUCOL_SOURCE_OPTIONAL;
 	if (noptional > (lowering->recursive ? MAX_OPTIONAL : 0))
 		return gpucol_rec_lower_decline(lowering, "the term has too many outer joins");
-	for (padded = 0; padded < 1 << noptional; padded++)
-		if (!lower_rule(lowering, padded))
-			return false;
+	/* either would be enough rules */
+	if (noptional > 0)
+		alternatives = list_make1(lowering->quals);
+	foreach(lc, alternatives)
+	{
+		lowering->quals = lfirst(lc);
+		for (padded = 0; padded < 1 << noptional; padded++)
+			if (!lower_rule(lowering, padded))
+				return false;
+	}
 	return true;
 }
 

@@ -88,6 +88,11 @@ extern List *gpucol_rec_lower_target_function(GpucolRecLowering *lowering, List 
 extern bool gpucol_rec_lower_open(GpucolRecLowering *lowering, PlannerInfo *subroot,
 								  bool recursive);
 
+/* ---- recursion/plan/arms.c ---- */
+
+/* The conditions of each rule of the term: a list of lists of GpucolRecQual. */
+extern List *gpucol_rec_lower_arms(const GpucolRecLowering *lowering);
+
 /* ---- recursion/plan/exprs.c ---- */
 
 /* The source and column that a Var names, or NULL. */
