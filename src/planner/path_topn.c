@@ -23,6 +23,7 @@
 #include "optimizer/optimizer.h"
 #include "optimizer/pathnode.h"
 #include "optimizer/paths.h"
+#include "optimizer/restrictinfo.h"
 #include "optimizer/tlist.h"
 #include "parser/parsetree.h"
 #include "utils/builtins.h"
@@ -34,10 +35,12 @@
 #include "guc.h"
 #include "kernel/shape.h"
 #include "lower/clauses.h"
+#include "lower/harmless_query.h"
 #include "lower/order.h"
 #include "planner/first_rows.h"
 #include "planner/path_topn.h"
 #include "planner/planner.h"
+#include "planner/subquery.h"
 #include "plan/reason.h"
 #include "plan/wing.h"
 
@@ -375,6 +378,36 @@ topn_private(PlannerInfo *root, const SortKeys *keys)
 					  descending, nulls_first, operators);
 }
 
+static bool
+has_parameter(Node *node, void *context)
+{
+	return node != NULL && ((IsA(node, Param) && ((Param *) node)->paramkind == PARAM_EXEC) ||
+							expression_tree_walker(node, has_parameter, context));
+}
+
+/*
+ * Is this a correlated subquery whose scan computes something that may be an error?  PostgreSQL computes it of all rows
+ * that the subquery finds, before it sorts them, and so do joins that take its place (subquery_within.c).
+ */
+static bool
+raises_for_key(PlannerInfo *root, RelOptInfo *rel, const CustomPath *scan)
+{
+	ListCell   *lc;
+
+	if (root->query_level < 2 || !has_parameter((Node *) extract_actual_clauses(rel->baserestrictinfo, false), NULL))
+		return false;
+	foreach(lc, scan->path.pathtarget->exprs)
+	{
+		if (IsA(lfirst(lc), Var) || gpucol_harmless_expr(root->parse, lfirst(lc)) == NULL)
+			continue;
+		if (!gpucol_seldom_is(root->parse))
+			gpucol_reason_add(planner_rt_fetch(rel->relid, root)->relid, "top rows",
+							  "a column of a correlated subquery may be an error for other rows of a key");
+		return true;
+	}
+	return false;
+}
+
 /* Make a scan's path one of at most `limit` rows; the conditions are not a recursion's. */
 static void
 limit_path(PlannerInfo *root, RelOptInfo *rel, CustomPath *path, const SortKeys *keys,
@@ -437,6 +470,8 @@ gpucol_path_topn_add(PlannerInfo *root, RelOptInfo *input_rel,
 		gpucol_reason_add(rte->relid, "top rows", "an order other than the type's own");
 		return;
 	}
+	if (raises_for_key(root, input_rel, scan))
+		return;
 	if (!(rte->rtekind != RTE_RELATION ? check_recursion(input_rel, scan, &keys) :
 		  check_lowering(root, input_rel, rte->relid, &keys, &pushed)))
 		return;

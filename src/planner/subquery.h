@@ -194,6 +194,12 @@ extern int	gpucol_subquery_elements(Query *query);
  */
 extern int	gpucol_subquery_bring_near(Query *query, bool is_test);
 
+/*
+ * ... have the subqueries among conditions of a join of `query` refer to columns of these tables where they refer to
+ * equal ones of others.  They are executed for the same pairs of rows then as long as they are executed.
+ */
+extern Node *gpucol_subquery_bring_to(Query *query, Node *quals, const Bitmapset *tables);
+
 /* seldom.c: a subquery in an expression is executed for no row, as far as can be told. */
 extern void gpucol_seldom_mark(Query *query);
 extern bool gpucol_seldom_is(const Query *query);

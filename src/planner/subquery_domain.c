@@ -460,6 +460,7 @@ gpucol_domain_begin_again(GpucolGroupedJoin *failed, GpucolGroupedJoin begun)
 {
 	if (failed->collects)
 		return false;
+	begun.raised_table = 0;
 	if (!add_domain(&begun))
 	{
 		failed->reason = begun.reason != NULL ? begun.reason : failed->reason;

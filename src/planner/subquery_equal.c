@@ -98,6 +98,7 @@ typedef struct Nearing
 	List	   *twins;			/* Twins */
 	Query	   *query;			/* the query */
 	int			depth;			/* of queries below that query */
+	bool		any;			/* subqueries may raise errors */
 	bool		inside;			/* the expression at hand is one of a subquery, or is compared with one */
 	int			count;			/* columns replaced */
 } Nearing;
@@ -110,9 +111,16 @@ plain_column(Node *node)
 	return node != NULL && IsA(node, Var) ? (Var *) node : NULL;
 }
 
-/* The twin that a condition of a query makes, or NULL. */
+/* Is a column one of a query itself, and one of these tables of its (NULL: of all)? */
+static bool
+is_own(const Var *var, const Bitmapset *tables)
+{
+	return var->varlevelsup == 0 && (tables == NULL || bms_is_member(var->varno, tables));
+}
+
+/* The twin that a condition of a query makes, or NULL; the query's own columns are those of some tables, or of all. */
 static Twin *
-find_twin(Node *condition)
+find_twin(Node *condition, const Bitmapset *tables)
 {
 	const OpExpr *op = (const OpExpr *) condition;
 	Var		   *left;
@@ -124,7 +132,7 @@ find_twin(Node *condition)
 		return NULL;
 	left = plain_column(linitial(op->args));
 	right = plain_column(lsecond(op->args));
-	if (left == NULL || right == NULL || (left->varlevelsup == 0) == (right->varlevelsup == 0) ||
+	if (left == NULL || right == NULL || is_own(left, tables) == is_own(right, tables) ||
 		left->vartype != right->vartype || left->varcollid != right->varcollid || left->varattno <= 0 ||
 		right->varattno <= 0)
 		return NULL;
@@ -132,8 +140,8 @@ find_twin(Node *condition)
 	if (lookup_type_cache(type, TYPECACHE_EQ_OPR)->eq_opr != op->opno || !gpucol_equal_by_bytes(type, op->inputcollid))
 		return NULL;
 	twin = palloc(sizeof(Twin));
-	twin->own = left->varlevelsup == 0 ? left : right;
-	twin->outer = left->varlevelsup == 0 ? right : left;
+	twin->own = is_own(left, tables) ? left : right;
+	twin->outer = is_own(left, tables) ? right : left;
 	return twin;
 }
 
@@ -182,7 +190,7 @@ bring_near(Node *node, Nearing *nearing)
 		return result;
 	}
 	if (IsA(node, SubLink) && !inside)
-		nearing->inside = is_harmless(nearing->query, castNode(Query, ((SubLink *) node)->subselect));
+		nearing->inside = nearing->any || is_harmless(nearing->query, castNode(Query, ((SubLink *) node)->subselect));
 	result = expression_tree_mutator(node, bring_near, nearing);
 	nearing->inside = inside;
 	return result;
@@ -328,23 +336,30 @@ join_pairs(Query *query, Query *inner)
 
 /* ---- a query ---- */
 
-/* Write a query's columns into its tests in the place of those of queries around it; how many. */
+/* Write a query's columns, those of `tables` or all, into tests among conditions of its; how many. */
 static int
-write_own_columns(Query *query)
+write_own_columns(Query *query, Node **quals, const Bitmapset *tables)
 {
-	Nearing		nearing = {.query = query};
+	Nearing		nearing = {.query = query,.any = tables != NULL};
 	ListCell   *lc;
 
-	foreach(lc, gpucol_subquery_conditions(query->jointree->quals))
+	foreach(lc, gpucol_subquery_conditions(*quals))
 	{
-		Twin	   *twin = find_twin(lfirst(lc));
+		Twin	   *twin = find_twin(lfirst(lc), tables);
 
 		if (twin != NULL)
 			nearing.twins = lappend(nearing.twins, twin);
 	}
 	if (nearing.twins != NIL)
-		query->jointree->quals = bring_near(query->jointree->quals, &nearing);
+		*quals = bring_near(*quals, &nearing);
 	return nearing.count;
+}
+
+Node *
+gpucol_subquery_bring_to(Query *query, Node *quals, const Bitmapset *tables)
+{
+	(void) write_own_columns(query, &quals, tables);
+	return quals;
 }
 
 /* Join the tables of tests to those of a query that is a test itself; how many. */
@@ -385,6 +400,6 @@ gpucol_subquery_bring_near(Query *query, bool is_test)
 	if (!query->hasSubLinks || query->commandType != CMD_SELECT || query->setOperations != NULL ||
 		query->rowMarks != NIL || !OidIsValid(gpucol_subquery_table(query)))
 		return 0;
-	count = write_own_columns(query);
+	count = write_own_columns(query, &query->jointree->quals, NULL);
 	return count + (is_test ? join_tests(query) : 0);
 }

@@ -178,7 +178,7 @@ gpucol_first_take(GpucolGroupedJoin *join)
 	{
 		SortGroupClause *clause = copyObject(lfirst_node(SortGroupClause, lc));
 		Expr	   *expr = get_sortgroupclause_tle(clause, inner->targetList)->expr;
-		TargetEntry *tle = gpucol_grouped_column(join, expr, "sort");
+		TargetEntry *tle = gpucol_grouped_column(join, (Expr *) gpucol_grouped_within_value(join, (Node *) expr), "sort");
 		const SortGroupClause *before = find_sorted(tle, sort);
 
 		if (before != NULL && (before->eqop != clause->eqop || join->ordered != NIL))
@@ -201,7 +201,8 @@ gpucol_first_take(GpucolGroupedJoin *join)
 Node *
 gpucol_first_value(GpucolGroupedJoin *join, Node *value)
 {
-	Node	   *column = (Node *) gpucol_grouped_var(join, gpucol_grouped_column(join, (Expr *) value, "value"), true);
+	Node	   *within = gpucol_grouped_within_value(join, value);
+	Node	   *column = (Node *) gpucol_grouped_var(join, gpucol_grouped_column(join, (Expr *) within, "value"), true);
 
 	gpucol_first_take(join);
 	return column;

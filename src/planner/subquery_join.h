@@ -38,6 +38,10 @@ typedef struct GpucolGroupedJoin
 								 * too large to be computed with here, or several rows, or its key is near its
 								 * type's end; */
 	bool		may_execute;	/* that can be */
+	Index		raised_table;	/* the table each of whose rows has the subquery executed, so that keys may raise the
+								 * errors that they raised (subquery_raise.c); 0: they may not */
+	List	   *raised;			/* lists of a value within its type, and the value itself; */
+	Query	   *looked_at;		/* the rows of the subquery that have it computed */
 	const char *reason;			/* why not, or NULL */
 } GpucolGroupedJoin;
 
@@ -62,12 +66,30 @@ extern Node *gpucol_grouped_within(GpucolGroupedJoin *join, Node *moved);
 /* ... a key of the subquery's own: a value of a row near the ends has the subquery executed for all; else the key. */
 extern Node *gpucol_grouped_within_key(GpucolGroupedJoin *join, Node *key);
 
+/* ... a value of a first row of the subquery, which has the subquery executed for all likewise. */
+extern Node *gpucol_grouped_within_value(GpucolGroupedJoin *join, Node *value);
+
 /* ... an aggregate of the subquery over rows whose arithmetic stays within its types; join->beyond says of which
  * groups there are others. */
 extern Aggref *gpucol_grouped_within_rows(GpucolGroupedJoin *join, const Aggref *agg);
 
 /* ... the value of the only row of each key, or NULL; join->beyond says of which keys there are several. */
 extern Node *gpucol_grouped_only(GpucolGroupedJoin *join, Node *value);
+
+/*
+ * subquery_raise.c: is each row of a table of the outer query, which passes the conditions on it, one that errors of
+ * keys may be raised for?
+ */
+extern bool gpucol_raise_may(const GpucolGroupedJoin *join, Index table);
+
+/* ... note what a value within its type stands for; */
+extern void gpucol_raise_note(GpucolGroupedJoin *join, Node *within, Node *value);
+
+/* which rows the subquery, whose conditions are sorted, looks at; */
+extern void gpucol_raise_look(GpucolGroupedJoin *join);
+
+/* and put the values where those within are, when all is known to be free of other errors. */
+extern void gpucol_raise_put(GpucolGroupedJoin *join);
 
 /* The conditions of a subquery's WHERE; an equality that every branch of an OR has stands before it. */
 extern List *gpucol_grouped_split(const Query *query);

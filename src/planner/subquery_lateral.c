@@ -137,6 +137,19 @@ find_place(Node *node, Index rti, bool outermost, bool padded, Place *place)
 	return false;
 }
 
+/* The table before the subquery, if a query's FROM clause is these two and all its rows are read; else 0. */
+static Index
+only_table(const Query *query, const Place *place)
+{
+	const List *fromlist = query->jointree->fromlist;
+	const Node *table = place->join != NULL ? place->join->larg : linitial(fromlist);
+
+	if (place->join != NULL ? linitial(fromlist) != place->join || list_length(fromlist) != 1 :
+		place->from != query->jointree || list_length(fromlist) != 2)
+		return 0;
+	return IsA(table, RangeTblRef) && gpucol_nearest_takes_all(query) ? ((const RangeTblRef *) table)->rtindex : 0;
+}
+
 /* ---- rows of keys ---- */
 
 /* Give the entry the subquery that was made, with names for its columns. */
@@ -378,27 +391,15 @@ execute_column(Query *subquery, TargetEntry *column)
 	return sublink;
 }
 
-/* Is a query's FROM clause one table and the subquery, and are all its rows read? */
-static bool
-reads_one_table(const Query *query, const Place *place)
-{
-	const List *fromlist = query->jointree->fromlist;
-	const Node *table = place->join != NULL ? place->join->larg : linitial(fromlist);
-
-	if (place->join != NULL ? linitial(fromlist) != place->join || list_length(fromlist) != 1 :
-		place->from != query->jointree || list_length(fromlist) != 2)
-		return false;
-	return IsA(table, RangeTblRef) && gpucol_nearest_takes_all(query);
-}
-
 /* A value of the row over the columns of the join. */
 static Node *
 row_value(GpucolGroupedJoin *join, Query *subquery, TargetEntry *tle, bool first)
 {
 	SubLink    *executed = execute_column(subquery, tle);
 	Expr	   *expr = copyObject(tle->expr);
+	Expr	   *within = first ? (Expr *) gpucol_grouped_within_value(join, (Node *) expr) : NULL;
 	Node	   *value = first ?
-		(Node *) gpucol_grouped_var(join, gpucol_grouped_column(join, expr, "value"), true) :
+		(Node *) gpucol_grouped_var(join, gpucol_grouped_column(join, within, "value"), true) :
 		gpucol_grouped_value(join, executed, (Node *) expr);
 
 	return join->beyond == NIL ? value : gpucol_grouped_beyond(join, executed, value);
@@ -429,10 +430,13 @@ prepare_row(GpucolGroupedJoin *join, const Place *place, Query *subquery, List *
 	join->reason = gpucol_grouped_decline(join->inner, 1);
 	if (join->reason == NULL && !can_be_left(place))
 		join->reason = "a join around it adds rows or has conditions";
-	join->asked_each &= reads_one_table(join->outer, place);
+	join->asked_each &= only_table(join->outer, place) > 0;
 	join->collects = join->asked_each && gpucol_subquery_collects(join->inner);
 	if (join->reason != NULL || !gpucol_grouped_conditions(join))
 		return false;
+	/* whichever value has the subquery executed, it has all of them: they are of one row */
+	foreach(lc, first ? subquery->targetList : NIL)
+		(void) gpucol_grouped_within_value(join, (Node *) lfirst_node(TargetEntry, lc)->expr);
 	foreach(lc, subquery->targetList)
 	{
 		TargetEntry *tle = lfirst_node(TargetEntry, lc);
@@ -494,9 +498,12 @@ static bool
 join_rows(GpucolGroupedJoin *join, const Place *place, RangeTblEntry *rte)
 {
 	int64		rows = gpucol_first_rows(join->inner);
+	Index		table = place != NULL && join->asked_each ? only_table(join->outer, place) : 0;
 
+	join->raised_table = table > 0 && gpucol_raise_may(join, table) ? table : 0;
 	if (rows > 0 ? !prepare_first(join, place) : !prepare_groups(join, place))
 		return false;
+	gpucol_raise_put(join);
 	if (rows > 0)
 		gpucol_first_finish(join);
 	put_subquery(rte, join);

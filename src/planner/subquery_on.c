@@ -11,6 +11,9 @@
  *	->	(a LEFT JOIN (SELECT k, max(t) FROM c GROUP BY k) grouped ON grouped.k = a.k)
  *		LEFT JOIN b ON b.k = a.k AND b.t = grouped.max
  *
+ * One that refers to both refers to one, if the condition says that its columns of the other are equal to some of
+ * that: c.k = b.k AND c.n = a.n is c.k = a.k AND c.n = a.n where b.k = a.k (subquery_equal.c).
+ *
  * What one condition of ON excludes is not kept from the others then, so these must not raise errors.
  *
  *-------------------------------------------------------------------------
@@ -147,12 +150,33 @@ join_side(Query *query, JoinExpr *join, Node **side, bool nullable)
 	return count;
 }
 
+/*
+ * Join the subqueries of a join's condition to a side if they refer to it alone, at least after equal columns are
+ * written for one another; how many.
+ */
+static int
+join_if_referred(Query *query, JoinExpr *join, Node **side, bool nullable)
+{
+	Bitmapset  *tables = gpucol_subquery_tables(*side);
+	Bitmapset  *referred = NULL;
+	Node	   *before = join->quals;
+	int			count = 0;
+
+	join->quals = gpucol_subquery_bring_to(query, join->quals, tables);
+	referred_walker(join->quals, &referred);
+	if (!bms_is_empty(referred) && bms_is_subset(referred, tables))
+		count = join_side(query, join, side, nullable);
+	if (count == 0)
+		join->quals = before;
+	return count;
+}
+
 static int
 join_all(Query *query, Node *node)
 {
 	JoinExpr   *join = (JoinExpr *) node;
-	Bitmapset  *tables = NULL;
 	int			count = 0;
+	int			joined;
 	ListCell   *lc;
 
 	check_stack_depth();
@@ -165,14 +189,12 @@ join_all(Query *query, Node *node)
 	if (!IsA(node, JoinExpr))
 		return 0;
 	count = join_all(query, join->larg) + join_all(query, join->rarg);
-	referred_walker(join->quals, &tables);
-	if (bms_is_empty(tables))
+	if (!gpucol_subquery_has_executed(join->quals))
 		return count;
-	if (bms_is_subset(tables, gpucol_subquery_tables(join->larg)))
-		count += join_side(query, join, &join->larg, join->jointype == JOIN_RIGHT);
-	else if (bms_is_subset(tables, gpucol_subquery_tables(join->rarg)))
-		count += join_side(query, join, &join->rarg, join->jointype == JOIN_LEFT);
-	return count;
+	joined = join_if_referred(query, join, &join->larg, join->jointype == JOIN_RIGHT);
+	if (joined == 0)
+		joined = join_if_referred(query, join, &join->rarg, join->jointype == JOIN_LEFT);
+	return count + joined;
 }
 
 int

@@ -295,6 +295,7 @@ gpucol_grouped_conditions(GpucolGroupedJoin *join)
 			return false;
 	}
 	from->quals = rest == NIL ? NULL : (Node *) make_ands_explicit(rest);
+	gpucol_raise_look(join);
 	if (join->collects)
 	{
 		if (!gpucol_subquery_restrict_exactly(join->outer, join->inner, join->asked, join->rti))

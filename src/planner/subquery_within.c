@@ -15,7 +15,10 @@
  * A key of the subquery's own, `b.n + 1 = a.n`, is computed so of all rows of `b`. Where one has a value near the
  * end, whichever row of `a` looks at it gets an error: all have the subquery executed then,
  *
- *		EXISTS (SELECT FROM b WHERE b.n < low OR b.n > high)
+ *		(SELECT bool_or(b.n < low OR b.n > high) FROM b)
+ *
+ * Values and order columns of first rows are computed so, too: PostgreSQL computes those of all rows of a key before
+ * it sorts them, so that a row that is not the first one raises an error.
  *
  * A subquery without aggregates gives the value of its only row.  Where no index says that there is only one, the
  * least value of those with the row's key is it, and for a row of whose key there are several the subquery
@@ -62,26 +65,35 @@ Node *
 gpucol_grouped_within(GpucolGroupedJoin *join, Node *moved)
 {
 	Expr	   *beyond;
-	Expr	   *within = join->may_execute ? gpucol_harmless_within((Expr *) moved, &beyond) : NULL;
+	Expr	   *within = join->may_execute || join->raised_table > 0 ?
+		gpucol_harmless_within((Expr *) moved, &beyond) : NULL;
 
 	if (within == NULL)
 		return NULL;
 	if (calls_forbidden((Node *) beyond, NULL))
 		return NULL;
-	join->beyond = list_append_unique(join->beyond, beyond);
+	if (join->may_execute)
+		join->beyond = list_append_unique(join->beyond, beyond);
+	else
+		gpucol_raise_note(join, (Node *) within, moved);
 	return (Node *) within;
 }
 
-/* EXISTS (SELECT FROM a table of a query WHERE a condition), of rows, too, that other conditions exclude. */
+/* (SELECT bool_or(a condition) FROM a table of a query), of rows, too, that other conditions exclude. */
 static Node *
 any_row(Query *query, Index rti, Expr *condition)
 {
-	SubLink    *exists = makeNode(SubLink);
+	Aggref	   *any = gpucol_make_aggregate(F_BOOL_OR, BOOLOID, condition);
+	SubLink    *sublink = makeNode(SubLink);
+	Query	   *rows = gpucol_subquery_rows(query, rti, NIL);
 
-	exists->subLinkType = EXISTS_SUBLINK;
-	exists->subselect = (Node *) gpucol_subquery_rows(query, rti, list_make1(condition));
-	exists->location = -1;
-	return (Node *) exists;
+	ChangeVarNodes((Node *) any, rti, 1, 0);
+	rows->targetList = list_make1(makeTargetEntry((Expr *) any, 1, pstrdup("any"), false));
+	rows->hasAggs = true;
+	sublink->subLinkType = EXPR_SUBLINK;
+	sublink->subselect = (Node *) rows;
+	sublink->location = -1;
+	return (Node *) sublink;
 }
 
 Node *
@@ -91,12 +103,18 @@ gpucol_grouped_within_key(GpucolGroupedJoin *join, Node *key)
 	Expr	   *within;
 	int			rti;
 
-	if (!join->may_execute || gpucol_harmless_expr(join->inner, (Expr *) key) == NULL ||
-		!bms_get_singleton_member(pull_varnos(NULL, key), &rti) || !gpucol_subquery_can_ask(join->inner, rti))
+	if ((!join->may_execute && join->raised_table == 0) || gpucol_harmless_expr(join->inner, (Expr *) key) == NULL ||
+		!bms_get_singleton_member(pull_varnos(NULL, key), &rti) ||
+		(join->may_execute && (!gpucol_subquery_can_ask(join->inner, rti) || !gpucol_subquery_may_call(F_BOOL_OR))))
 		return key;
 	within = gpucol_harmless_within((Expr *) key, &beyond);
 	if (within == NULL || calls_forbidden((Node *) beyond, NULL))
 		return key;
+	if (!join->may_execute)
+	{
+		gpucol_raise_note(join, (Node *) within, key);
+		return (Node *) within;
+	}
 	join->beyond = list_append_unique(join->beyond, any_row(join->inner, rti, beyond));
 	return (Node *) within;
 }
@@ -139,6 +157,32 @@ gpucol_grouped_within_rows(GpucolGroupedJoin *join, const Aggref *agg)
 }
 
 /* ---- a value of one row ---- */
+
+Node *
+gpucol_grouped_within_value(GpucolGroupedJoin *join, Node *value)
+{
+	List	   *beyond = NIL;
+	Node	   *within;
+	int			rti;
+	ListCell   *lc;
+
+	if (!join->may_execute || !gpucol_subquery_may_call(F_BOOL_OR) ||
+		gpucol_harmless_expr(join->inner, (Expr *) value) == NULL)
+		return value;
+	within = keep_within(value, &beyond);
+	foreach(lc, beyond)
+	{
+		if (!bms_get_singleton_member(pull_varnos(NULL, lfirst(lc)), &rti) ||
+			!gpucol_subquery_can_ask(join->inner, rti))
+			return value;
+	}
+	foreach(lc, beyond)
+	{
+		(void) bms_get_singleton_member(pull_varnos(NULL, lfirst(lc)), &rti);
+		join->beyond = list_append_unique(join->beyond, any_row(join->inner, rti, lfirst(lc)));
+	}
+	return within;
+}
 
 /* The function that gives the least value of a type, or InvalidOid. */
 static Oid
