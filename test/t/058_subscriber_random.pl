@@ -83,9 +83,9 @@ sub change
 	my ($table, $session) = @_;
 	my $where = condition($table, $session);
 	my $column = pick(@COLUMNS);
-	my $id = between(0, $next{$table}) * $SESSIONS + $session;
+	my $id = $SESSIONS * int(rand($next{$table}) / $SESSIONS) + $session;		# one that there was
 
-	return insert($table, $session) if rand() < 0.35;
+	return insert($table, $session) if $next{$table} == 0 || rand() < 0.35;
 	return "DELETE FROM T WHERE $where" if rand() < 0.3;
 	return "UPDATE T SET id = id + 300000000 WHERE $where AND id < 300000000" if rand() < 0.1;
 	return "UPDATE T SET u = -u WHERE $where" if rand() < 0.1;
