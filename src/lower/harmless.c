@@ -417,6 +417,16 @@ replaced_bytes(GpucolLower *l, List *args, const Bytes *sizes, Bytes *bytes)
 	return true;
 }
 
+/* The size of a part of so many characters of something. */
+static Bytes
+part_bytes(const Const *characters, Bytes whole)
+{
+	if (!IsA(characters, Const) || characters->constisnull || characters->consttype != INT4OID ||
+		DatumGetInt32(characters->constvalue) < 0)
+		return whole;
+	return (Bytes) {0, (double) DatumGetInt32(characters->constvalue) * MAX_MULTIBYTE_CHAR_LEN};
+}
+
 /* The size of a function's result, from those of its first three arguments. */
 static bool
 result_bytes(GpucolLower *l, Outcome outcome, List *args, const Bytes *sizes, Bytes *bytes)
@@ -426,8 +436,10 @@ result_bytes(GpucolLower *l, Outcome outcome, List *args, const Bytes *sizes, By
 	*bytes = no_bytes();
 	switch (outcome)
 	{
-		case OUTCOME_PART:
 		case OUTCOME_SUBSTRING:
+			*bytes = part_bytes(lthird(args), sizes[0]);
+			break;
+		case OUTCOME_PART:
 		case OUTCOME_FIELD:
 			*bytes = sizes[0];
 			break;

@@ -15,6 +15,8 @@
  *
  *		CASE WHEN a.n::bigint * a.m < low OR a.n::bigint * a.m > high THEN NULL ELSE a.n * a.m END
  *
+ * Quotients by columns, arithmetic of floats and texts as numbers likewise (harmless_values.c).
+ *
  * What made the CASE knows what to do about the others; harmless_query.c knows it when it sees it.
  *
  *-------------------------------------------------------------------------
@@ -34,6 +36,7 @@
 #include "utils/typcache.h"
 
 #include "lower/harmless_integers.h"
+#include "lower/harmless_values.h"
 #include "lower/harmless_within.h"
 #include "plan/make.h"
 
@@ -298,6 +301,8 @@ gpucol_harmless_within(const Expr *expr, Expr **beyond)
 	/* of a sum of more than a column, the rest may leave its type, too */
 	if (sum != NULL && (*beyond == NULL || IsA(gpucol_harmless_within_value(expr), Var)))
 		*beyond = sum;
+	if (*beyond == NULL)
+		*beyond = gpucol_harmless_values_beyond(expr);
 	if (*beyond == NULL)
 		return NULL;
 	return gpucol_make_choice(copyObject(*beyond), (Expr *) makeNullConst(exprType((Node *) expr), -1, InvalidOid),

@@ -14,8 +14,9 @@
 
 /*
  * A sum of something and a constant, of integers, dates or times, a cast among dates and timestamps, date_trunc() or
- * extract() of one, or other arithmetic of integers, as a CASE that is NULL of values of which it might be an error;
- * *beyond is the condition that it is: an OR.  NULL: it is no such expression.  Nothing of `expr` is used for them.
+ * extract() of one, other arithmetic of integers, a quotient by a column, arithmetic of floats or a text as a number,
+ * as a CASE that is NULL of values of which it might be an error; *beyond is the condition that it is.  NULL: it is no
+ * such expression.  Nothing of `expr` is used for them.
  */
 extern Expr *gpucol_harmless_within(const Expr *expr, Expr **beyond);
 

@@ -154,7 +154,8 @@ sum_within(Domain *domain, Node *node)
 {
 	Node	   *within;
 
-	if (!may_be_value(domain, (Node *) gpucol_harmless_within_value((Expr *) node)))
+	if (gpucol_subquery_references(node).own ||
+		!may_be_value(domain, (Node *) gpucol_harmless_within_value((Expr *) node)))
 		return NULL;
 	within = gpucol_grouped_within(domain->join, gpucol_grouped_move_out(node));
 	if (within != NULL)

@@ -178,8 +178,8 @@ gpucol_first_take(GpucolGroupedJoin *join)
 	{
 		SortGroupClause *clause = copyObject(lfirst_node(SortGroupClause, lc));
 		Expr	   *expr = get_sortgroupclause_tle(clause, inner->targetList)->expr;
-		Expr	   *value = (Expr *) gpucol_grouped_within_value(join, (Node *) expr);
-		TargetEntry *tle = gpucol_grouped_column(join, value, "sort");
+		Node	   *within = gpucol_grouped_within_value(join, (Node *) expr);
+		TargetEntry *tle = gpucol_grouped_column(join, (Expr *) within, "sort");
 		const SortGroupClause *before = find_sorted(tle, sort);
 
 		if (before != NULL && (before->eqop != clause->eqop || join->ordered != NIL))

@@ -88,8 +88,8 @@ extern void gpucol_raise_note(GpucolGroupedJoin *join, Node *within, Node *value
 /* which rows the subquery, whose conditions are sorted, looks at; */
 extern void gpucol_raise_look(GpucolGroupedJoin *join);
 
-/* and put the values where those within are, when all is known to be free of other errors. */
-extern void gpucol_raise_put(GpucolGroupedJoin *join);
+/* and put the values where those within are, when all is known to be free of other errors; false with a reason. */
+extern bool gpucol_raise_put(GpucolGroupedJoin *join);
 
 /* The conditions of a subquery's WHERE; an equality that every branch of an OR has stands before it. */
 extern List *gpucol_grouped_split(const Query *query);

@@ -503,7 +503,8 @@ join_rows(GpucolGroupedJoin *join, const Place *place, RangeTblEntry *rte)
 	join->raised_table = table > 0 && gpucol_raise_may(join, table) ? table : 0;
 	if (rows > 0 ? !prepare_first(join, place) : !prepare_groups(join, place))
 		return false;
-	gpucol_raise_put(join);
+	if (!gpucol_raise_put(join))
+		return false;
 	if (rows > 0)
 		gpucol_first_finish(join);
 	put_subquery(rte, join);

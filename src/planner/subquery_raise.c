@@ -14,6 +14,9 @@
  *
  *		ON key = CASE WHEN (SELECT true FROM b WHERE rest LIMIT 1) THEN a.k - 1 END
  *
+ * One condition must be all that correlates the subquery: beside another one PostgreSQL may find each row of `b` to
+ * be none of its own before it computes the key.
+ *
  * While the join is in the making both are written as values within their types, which raise nothing: all else is
  * looked at for errors as ever.
  *
@@ -144,7 +147,7 @@ put_values(Node *node, Raising *raising)
 	return where_exists(copyObject(raising->exists), value);
 }
 
-void
+bool
 gpucol_raise_put(GpucolGroupedJoin *join)
 {
 	Raising		keys = {.raised = join->raised};
@@ -152,7 +155,12 @@ gpucol_raise_put(GpucolGroupedJoin *join)
 	ListCell   *lc;
 
 	if (join->raised == NIL)
-		return;
+		return true;
+	if (list_length(join->conditions) + list_length(join->ordered) > 1)
+	{
+		join->reason = "whether its key is an error depends on other conditions";
+		return false;
+	}
 	join->conditions = (List *) put_values((Node *) join->conditions, &values);
 	join->ordered = (List *) put_values((Node *) join->ordered, &values);
 	join->outer->hasSubLinks |= values.found;
@@ -164,4 +172,5 @@ gpucol_raise_put(GpucolGroupedJoin *join)
 		tle->expr = (Expr *) put_values((Node *) tle->expr, &keys);
 	}
 	join->inner->hasSubLinks |= keys.found;
+	return true;
 }
