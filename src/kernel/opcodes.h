@@ -147,6 +147,7 @@ GPUCOL_OPCODE(FORM_TZ, S, I, I, NONE)	/* a timestamptz, b its local time */
 GPUCOL_OPCODE(FORM_D, S, D, NONE, NONE) /* aux: scale; negative: a carries it */
 GPUCOL_OPCODE(FORM_S, S, S, NONE, NONE) /* a uuid */
 GPUCOL_OPCODE(TEXT_S, S, NONE, NONE, NONE)	/* constants from b: length in four bytes, bytes */
+GPUCOL_OPCODE(CASE_S, S, B, S, S)	/* as the other CASE */
 GPUCOL_OPCODE(BOTH_S, S, S, S, S)	/* a, b, and c between them; aux: GpucolBothNull */
 
 /* a, which is an error above b; where one is NULL it is not: bounds of ranges; the CPU engine */

@@ -537,11 +537,12 @@ choose(GpucolLower *l, uint16 condition, GpucolValue a, GpucolValue b,
 		[GPUCOL_CLASS_B] = GPUCOL_OP_CASE_B,
 		[GPUCOL_CLASS_I] = GPUCOL_OP_CASE_I,
 		[GPUCOL_CLASS_D] = GPUCOL_OP_CASE_D,
-		[GPUCOL_CLASS_F] = GPUCOL_OP_CASE_F
+		[GPUCOL_CLASS_F] = GPUCOL_OP_CASE_F,
+		[GPUCOL_CLASS_S] = GPUCOL_OP_CASE_S
 	};
 	uint16		scale_reg = GPUCOL_NO_REG;
 
-	if (a.cls != b.cls || a.cls == GPUCOL_CLASS_S)
+	if (a.cls != b.cls || (a.cls == GPUCOL_CLASS_S && !l->texts))
 		return gpucol_lower_decline(l, "its branches have no fixed-width form");
 	if (a.cls == GPUCOL_CLASS_D && (a.packed || b.packed))
 	{
@@ -580,9 +581,9 @@ choose_or_null(GpucolLower *l, uint16 condition, GpucolValue a, GpucolValue *out
 {
 	GpucolValue b = a;
 
-	if (a.cls == GPUCOL_CLASS_S)
+	if (a.cls == GPUCOL_CLASS_S && !l->texts)
 		return gpucol_lower_decline(l, "its branches have no fixed-width form");
-	b.reg = null_of(l, a.cls);
+	b.reg = a.cls == GPUCOL_CLASS_S ? gpucol_lower_null_text(l) : null_of(l, a.cls);
 	b.scale_reg = GPUCOL_NO_REG;	/* NULL has no digits, whatever row it is in */
 	return choose(l, condition, a, b, out);
 }
@@ -632,7 +633,7 @@ lower_case_from(GpucolLower *l, CaseExpr *expr, bool by_expr, int n, GpucolValue
 	if (!gpucol_lower_bool(l, test, &condition))
 		return false;
 	enter_branch(l, &mask, GPUCOL_MASK_TRUE, condition);
-	ok = gpucol_lower_number(l, when->result, &then);
+	ok = gpucol_lower_branch(l, expr, when->result, &then);
 	leave_branch(l);
 	if (!ok)
 		return false;
@@ -640,7 +641,7 @@ lower_case_from(GpucolLower *l, CaseExpr *expr, bool by_expr, int n, GpucolValue
 		return choose_or_null(l, condition, then, out);
 
 	enter_branch(l, &mask, GPUCOL_MASK_NOT_TRUE, condition);
-	ok = last ? gpucol_lower_number(l, expr->defresult, &rest) :
+	ok = last ? gpucol_lower_branch(l, expr, expr->defresult, &rest) :
 		lower_case_from(l, expr, by_expr, n + 1, &rest);
 	leave_branch(l);
 	if (!ok)

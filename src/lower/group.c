@@ -321,13 +321,14 @@ lower_key(GpucolLower *l, const GpucolGroupPlan *plan, bool may_regroup, GpucolG
 	if (plan->tests != NIL && plan->feeding && !IsA(key->expr, Var))
 		return false;
 	key->output = l->nkeys;
+	/* numbers come before texts */
+	if (lower_labels(l, key))
+		return true;
+	gpucol_lower_restore(l, &mark);
 	if (gpucol_lower_number_output(l, key->expr, &key->value) &&
 		(key->value.cls != GPUCOL_CLASS_S || gpucol_lower_check_bytewise(l, key->expr)))
 		return true;
 	mark.reason = l->reason;
-	gpucol_lower_restore(l, &mark);
-	if (lower_labels(l, key))
-		return true;
 	gpucol_lower_restore(l, &mark);
 	if (may_regroup && lower_shown(l, plan, key))
 		return true;

@@ -310,6 +310,16 @@ extern bool gpucol_lower_made_text(GpucolLower *l, Oid funcid, List *args, bool 
 extern bool gpucol_lower_text_cast(GpucolLower *l, Expr *expr, GpucolValue *out);
 extern bool gpucol_lower_is_made_text(const Node *expr);
 
+/* ... the result of a branch of CASE; NULL as a text */
+extern bool gpucol_lower_branch(GpucolLower *l, const CaseExpr *expr, Expr *result, GpucolValue *out);
+extern uint16 gpucol_lower_null_text(GpucolLower *l);
+
+static inline bool
+gpucol_lower_is_text(Oid type)
+{
+	return type == TEXTOID || type == VARCHAROID;
+}
+
 /* ... a condition on one that its bytes decide; false if it is none */
 extern bool gpucol_lower_made_test(GpucolLower *l, Expr *expr, GpucolValue *out);
 

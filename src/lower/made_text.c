@@ -206,6 +206,33 @@ lower_form(GpucolLower *l, Expr *arg, GpucolValue *out)
 	}
 }
 
+uint16
+gpucol_lower_null_text(GpucolLower *l)
+{
+	GpucolValue null;
+
+	gpucol_lower_load(l, INT8OID, (Datum) 0, true, true, &null);
+	set_text(l, GPUCOL_OP_FORM_I, null.reg, GPUCOL_NO_REG, GPUCOL_NO_REG, GPUCOL_FORM_INTEGER, &null);
+	return null.reg;
+}
+
+/*
+ * Lower the result of a branch of CASE, a text where such may be made.
+ */
+bool
+gpucol_lower_branch(GpucolLower *l, const CaseExpr *expr, Expr *result, GpucolValue *out)
+{
+	if (!l->texts || !gpucol_lower_is_text(expr->casetype))
+		return gpucol_lower_number(l, result, out);
+	if (!IsA(result, Const) || !((Const *) result)->constisnull)
+		return lower_form(l, result, out);
+	memset(out, 0, sizeof(*out));
+	out->cls = GPUCOL_CLASS_S;
+	out->scale_reg = GPUCOL_NO_REG;
+	out->reg = gpucol_lower_null_text(l);
+	return true;
+}
+
 /* Two texts joined, the second to be lowered yet. */
 static bool
 join_with(GpucolLower *l, const GpucolValue *a, Expr *b, uint16 between, GpucolBothNull aux, GpucolValue *out)
@@ -363,6 +390,8 @@ gpucol_lower_is_made_text(const Node *expr)
 	Oid			funcid = IsA(expr, FuncExpr) ? ((const FuncExpr *) expr)->funcid :
 		IsA(expr, OpExpr) ? ((const OpExpr *) expr)->opfuncid : InvalidOid;
 
+	if (IsA(expr, CaseExpr))
+		return gpucol_lower_is_text(((const CaseExpr *) expr)->casetype);
 	return IsA(expr, CoerceViaIO) || funcid == F_TEXTCAT || funcid == F_CONCAT || funcid == F_CONCAT_WS ||
 		funcid == F_FORMAT_TEXT_ANY || funcid == F_TEXT_BOOL;
 }

@@ -37,7 +37,8 @@ ANALYZE j;
 CREATE TABLE exprs (e text);
 INSERT INTO exprs VALUES ('k::text'), ('(k % 5)::text'), ('d::text || k'), ('n::text'), ('n || ''/'' || s'), ('k || '':'' || g'), ('g || v'), ('g || ''-'' || v || ''-'' || k'), ('concat(k, g)'), ('concat(g, '' '', v, s)'),
 	('concat_ws('','', k, g, v)'), ('concat_ws('''', v, g)'), ('format(''%s of %s'', k, g)'), ('''a'' || k'), ('k || ''z'''), ('b::text || g'), ('wide || g'), ('k || '':'' || wide'), ('(d - date ''2020-01-01'') || g'), ('upper(g) || k'),
-	('k || g || n || d || v'), ('(CASE WHEN k > 3 THEN k ELSE s END) || g'), ('(10 / nullif(k % 3, 0)) || ''q'' || g'), ('(n * 2)::text || g');
+	('k || g || n || d || v'), ('(CASE WHEN k > 3 THEN k ELSE s END) || g'), ('(10 / nullif(k % 3, 0)) || ''q'' || g'), ('(n * 2)::text || g'),
+	('CASE WHEN k > 3 THEN ''low'' WHEN s < 2 THEN ''mid'' END'), ('CASE WHEN k > 3 THEN g WHEN b THEN v ELSE k::text END'), ('CASE k % 3 WHEN 0 THEN g WHEN 1 THEN NULL ELSE ''x'' END'), ('(CASE WHEN s > 2 THEN ''a'' ELSE g END) || k'), ('CASE WHEN wide > 9 THEN wide::text ELSE ''none'' END');
 SELECT e, d FROM exprs, differ(format('SELECT %s AS x, count(*), min(id), max(id) FROM t GROUP BY 1', e)) d WHERE d IS NOT NULL;
 SELECT e, d FROM exprs, differ(format('SELECT %s AS x, k, count(DISTINCT (%1$s)), max(length(%1$s)) FROM t WHERE id %% 3 <> 1 GROUP BY 1, 2', e)) d WHERE d IS NOT NULL;
 SELECT e, d FROM exprs, differ(format('SELECT s, count(DISTINCT %s), count(%1$s), count(*) FILTER (WHERE (%1$s) IS NULL) FROM t GROUP BY 1', e)) d WHERE d IS NOT NULL;

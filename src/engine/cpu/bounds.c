@@ -365,6 +365,7 @@ may_be_null(const GpucolInstr *instr, const GpucolCpuBounds *a, const GpucolCpuB
 		case GPUCOL_OP_CASE_I:
 		case GPUCOL_OP_CASE_D:
 		case GPUCOL_OP_CASE_F:
+		case GPUCOL_OP_CASE_S:
 			return b->nullable || c->nullable;
 		default:
 			return GPUCOL_OP_IS_EACH(instr->op) || GPUCOL_OP_IS_FOLD(instr->op) ||

@@ -164,6 +164,47 @@ gpucol_cpu_op_TEXT_S(GpucolCpuFrame *f)
 	return GPUCOL_OK;
 }
 
+/* The string that a CASE takes in row j, which is not NULL. */
+GPUCOL_CPU_INLINE GpucolBytes
+chosen_string(const GpucolCpuFrame *f, uint32_t j)
+{
+	bool		first = f->a->v.b[j] && !GPUCOL_CPU_NULL_AT(f->a, j);
+
+	return gpucol_cpu_op_string(first ? f->b : f->c, j);
+}
+
+static size_t
+chosen_room(const GpucolCpuFrame *f, uint32_t j)
+{
+	return chosen_string(f, j).len;
+}
+
+static char *
+make_chosen(const GpucolCpuFrame *f, uint32_t j, char *to)
+{
+	GpucolBytes text = chosen_string(f, j);
+
+	return gpucol_form_copy(to, text.data, text.len);
+}
+
+/* The texts of branches, where they lie. */
+GpucolStatus
+gpucol_cpu_op_CASE_S(GpucolCpuFrame *f)
+{
+	static const GpucolCpuMaker maker = {3, chosen_room, make_chosen};
+	uint8_t		space[GPUCOL_VECTOR_VALUES];
+
+	gpucol_cpu_op_case_nulls(f, gpucol_cpu_op_true_rows(f->a, f->n, space));
+	if (gpucol_cpu_few_make(f, &maker))
+		return GPUCOL_OK;
+	f->dst->coded = false;
+	f->dst->words = false;
+	f->dst->column = NULL;
+	for (uint32_t j = 0; j < f->n; j++)
+		f->dst->v.s[j] = GPUCOL_CPU_NULL_AT(f->dst, j) ? (GpucolBytes) {"", 0} : chosen_string(f, j);
+	return GPUCOL_OK;
+}
+
 /* The NULLs of a and b joined. */
 static void
 both_nulls(GpucolCpuFrame *f)

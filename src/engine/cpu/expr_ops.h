@@ -183,6 +183,7 @@ extern GpucolStatus gpucol_cpu_op_FORM_TZ(GpucolCpuFrame *f);
 extern GpucolStatus gpucol_cpu_op_FORM_D(GpucolCpuFrame *f);
 extern GpucolStatus gpucol_cpu_op_FORM_S(GpucolCpuFrame *f);
 extern GpucolStatus gpucol_cpu_op_TEXT_S(GpucolCpuFrame *f);
+extern GpucolStatus gpucol_cpu_op_CASE_S(GpucolCpuFrame *f);
 extern GpucolStatus gpucol_cpu_op_BOTH_S(GpucolCpuFrame *f);
 
 /* engine/cpu/expr_array.c */

@@ -49,14 +49,15 @@ typedef struct Operand
 static bool
 makes_text(uint16_t op)
 {
-	return op == GPUCOL_OP_FORM_I || op == GPUCOL_OP_FORM_D || op == GPUCOL_OP_BOTH_S;
+	return op == GPUCOL_OP_FORM_I || op == GPUCOL_OP_FORM_D || op == GPUCOL_OP_CASE_S ||
+		op == GPUCOL_OP_BOTH_S;
 }
 
 static bool
 knows_codes(uint16_t op)
 {
-	return op == GPUCOL_OP_BOTH_S || op == GPUCOL_OP_LENGTH_S || op == GPUCOL_OP_EQ_S || op == GPUCOL_OP_LT_S ||
-		op == GPUCOL_OP_IS_NULL_S || op == GPUCOL_OP_HOST_EACH;
+	return op == GPUCOL_OP_BOTH_S || op == GPUCOL_OP_CASE_S || op == GPUCOL_OP_LENGTH_S || op == GPUCOL_OP_EQ_S ||
+		op == GPUCOL_OP_LT_S || op == GPUCOL_OP_IS_NULL_S || op == GPUCOL_OP_HOST_EACH;
 }
 
 /* Do all that read a register know codes?  Keys of groups do. */
@@ -273,25 +274,61 @@ find_places(const Operand *operand, uint32_t n, uint32_t *places)
 	return !bad;
 }
 
-bool
-gpucol_cpu_few_make(GpucolCpuFrame *f, const GpucolCpuMaker *maker)
+/*
+ * The codes of a result of one operand or of two, and what it has of so many texts; NULL where an operand has too many
+ * values.
+ */
+static GpucolCpuFew *
+pair_codes(GpucolCpuFrame *f, int noperands, uint32_t *codes)
 {
-	GpucolCpuReg *dst = f->dst;
 	Operand		a;
 	Operand		b = {NULL, 1, 0};
 	uint32_t	places[GPUCOL_VECTOR_VALUES];
 	GpucolCpuFew *few;
 
-	if (f->worker->run->digest.few[f->instr->dst] == 0 || f->vector->delta != NULL ||
-		!open_operand(f, f->instr->a, f->a, &a) ||
-		(maker->noperands > 1 && (!f->c->constant || !open_operand(f, f->instr->b, f->b, &b))))
-		return false;
+	if (!open_operand(f, f->instr->a, f->a, &a) ||
+		(noperands > 1 && (!f->c->constant || !open_operand(f, f->instr->b, f->b, &b))))
+		return NULL;
 	few = open_few(f, (uint64_t) a.n * b.n, false);
-	if (few == NULL || !find_places(&a, f->n, dst->codes) || (b.reg != NULL && !find_places(&b, f->n, places)))
-		return false;
+	if (few == NULL || !find_places(&a, f->n, codes) || (b.reg != NULL && !find_places(&b, f->n, places)))
+		return NULL;
 	if (b.reg != NULL)
 		for (uint32_t j = 0; j < f->n; j++)
-			dst->codes[j] = dst->codes[j] * b.n + places[j];
+			codes[j] = codes[j] * b.n + places[j];
+	return few;
+}
+
+/* The same of a CASE: those of the second branch come behind those of the first. */
+static GpucolCpuFew *
+chosen_codes(GpucolCpuFrame *f, uint32_t *codes)
+{
+	uint8_t		space[GPUCOL_VECTOR_VALUES];
+	const uint8_t *take = gpucol_cpu_op_true_rows(f->a, f->n, space);
+	uint32_t	places[GPUCOL_VECTOR_VALUES];
+	Operand		b;
+	Operand		c;
+	GpucolCpuFew *few;
+
+	if (!open_operand(f, f->instr->b, f->b, &b) || !open_operand(f, f->instr->c, f->c, &c))
+		return NULL;
+	few = open_few(f, (uint64_t) b.n + c.n, false);
+	if (few == NULL || !find_places(&b, f->n, codes) || !find_places(&c, f->n, places))
+		return NULL;
+	for (uint32_t j = 0; j < f->n; j++)
+		codes[j] = take[j] ? codes[j] : b.n + places[j];
+	return few;
+}
+
+bool
+gpucol_cpu_few_make(GpucolCpuFrame *f, const GpucolCpuMaker *maker)
+{
+	GpucolCpuReg *dst = f->dst;
+	GpucolCpuFew *few = NULL;
+
+	if (f->worker->run->digest.few[f->instr->dst] != 0 && f->vector->delta == NULL)
+		few = maker->noperands == 3 ? chosen_codes(f, dst->codes) : pair_codes(f, maker->noperands, dst->codes);
+	if (few == NULL)
+		return false;
 	for (uint32_t j = 0; j < f->n; j++)
 	{
 		GpucolBytes *entry = &few->column.entries[dst->codes[j]];

@@ -13,7 +13,7 @@
 /* How an instruction makes the text of row j, which is not NULL. */
 typedef struct GpucolCpuMaker
 {
-	int			noperands;		/* 1: a; 2: a and b, and c is a constant or there are none such */
+	int			noperands;		/* 1: a; 2: a and b, c being a constant; 3: b where a is true, else c */
 	size_t		(*room) (const GpucolCpuFrame *f, uint32_t j);	/* bytes that it takes at most */
 	char	   *(*make) (const GpucolCpuFrame *f, uint32_t j, char *to);	/* writes it; returns its end */
 } GpucolCpuMaker;
