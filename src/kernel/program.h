@@ -79,7 +79,8 @@ typedef struct GpucolInstr
 	uint16_t	a;				/* operand registers */
 	uint16_t	b;
 	uint16_t	c;
-	uint16_t	mask;			/* bool register: rows where errors count;
+	uint16_t	mask;			/* bool register: rows where errors count, and
+								 * where a function (MATH_F, MATH2_F) has a value;
 								 * GPUCOL_NO_REG = all rows in play */
 	int32_t		aux;
 } GpucolInstr;

@@ -31,7 +31,7 @@ CREATE FUNCTION down(start text, expr text, test text, use text) RETURNS text LA
 	SELECT format('WITH RECURSIVE r(id, x, d) AS (SELECT id, (%s), 0 FROM T WHERE id < 4 UNION ALL SELECT T.id, (%s), d + 1 FROM T JOIN r ON T.parent = r.id WHERE %s) %s', start, expr, test, use);
 $$;
 CREATE FUNCTION differs(start text, exprs text[]) RETURNS SETOF text LANGUAGE sql AS $$
-	SELECT d FROM unnest(exprs) e, unnest(ARRAY['SELECT id, x::text, d FROM r', 'SELECT d, count(x), sum(x), min(x)::text, max(x)::text FROM r GROUP BY d', 'SELECT id, x FROM r WHERE x > 1 ORDER BY x DESC, id LIMIT 5',
+	SELECT d FROM unnest(exprs) e, unnest(ARRAY['SELECT id, x::text, d FROM r', 'SELECT d, count(x), sum(x), round(min(x)::numeric, 9), round(max(x)::numeric, 9) FROM r GROUP BY d', 'SELECT id, x FROM r WHERE x > 1 ORDER BY x DESC, id LIMIT 5',
 		'SELECT x::text, count(*) FROM r GROUP BY x::text', 'SELECT a.id, r.x::text FROM T a LEFT JOIN r ON r.id = a.id + 1']) u, LATERAL twin(down(start, e, 'true', u)) d WHERE d !~ '^Gpucol\w+$';
 $$;
 CREATE FUNCTION way(query text) RETURNS SETOF text LANGUAGE plpgsql AS $$

@@ -1083,7 +1083,8 @@ random_instr(ProgramBuilder *b)
 		leaf(b, (GpucolClass) opcodes[k].r, 8);
 		return;
 	}
-	if (pick(4) == 0)
+	/* a function has no value where its mask is not true, which only CASE knows how to leave out */
+	if (pick(4) == 0 && k != GPUCOL_OP_MATH_F && k != GPUCOL_OP_MATH2_F)
 		mask = operand(b, GPUCOL_CLASS_B, 8);
 	if (k == GPUCOL_OP_F_TO_I || k == GPUCOL_OP_CHECK_I ||
 		(k >= GPUCOL_OP_ADD_I && k <= GPUCOL_OP_ABS_I))
