@@ -653,7 +653,7 @@ gpucol_nearest_asked_below(const Query *query, Index rti, Bitmapset *asked)
 
 	if (!reads_all_rows(query) || linitial_node(RangeTblRef, query->jointree->fromlist)->rtindex != (int) rti)
 		return NULL;
-	foreach(lc, query->targetList)
+	foreach(lc, (List *) gpucol_compat_write_groups(unconstify(Query *, query), (Node *) query->targetList))
 	{
 		const TargetEntry *tle = lfirst_node(TargetEntry, lc);
 
