@@ -8,10 +8,17 @@
 #include "postgres.h"
 
 #include "catalog/pg_aggregate.h"
+#include "catalog/pg_type.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
 
 #include "plan/make.h"
+
+Expr *
+gpucol_make_int8(int64 value)
+{
+	return (Expr *) makeConst(INT8OID, -1, InvalidOid, sizeof(int64), Int64GetDatum(value), false, FLOAT8PASSBYVAL);
+}
 
 Expr *
 gpucol_make_null_test(Expr *expr, NullTestType type)

@@ -12,6 +12,9 @@
 
 #include "nodes/parsenodes.h"
 
+/* A bigint. */
+extern Expr *gpucol_make_int8(int64 value);
+
 /* expr IS NULL, or IS NOT NULL; the expression becomes a part of it. */
 extern Expr *gpucol_make_null_test(Expr *expr, NullTestType type);
 

@@ -232,12 +232,6 @@ count_rows(const Aggref *agg, Expr *condition, Expr *distinct)
 }
 
 static Expr *
-integer(int64 value)
-{
-	return (Expr *) makeConst(INT8OID, -1, InvalidOid, sizeof(int64), Int64GetDatum(value), false, FLOAT8PASSBYVAL);
-}
-
-static Expr *
 call(Oid function, Oid type, Expr *a, Expr *b)
 {
 	return (Expr *) makeFuncExpr(function, type, b == NULL ? list_make1(a) : list_make2(a, b), InvalidOid, InvalidOid,
@@ -247,7 +241,7 @@ call(Oid function, Oid type, Expr *a, Expr *b)
 static Expr *
 and_one(Expr *count)
 {
-	return call(F_INT8PL, INT8OID, count, integer(1));
+	return call(F_INT8PL, INT8OID, count, gpucol_make_int8(1));
 }
 
 /* a / b of counts. */
@@ -277,8 +271,8 @@ dense_rank(const Aggref *agg, const List *values)
 			return rank;
 		/* count(DISTINCT) passes NULL over */
 		nulls = both(null_test(key, IS_NULL), IsA(value, Const) ? NULL : null_test(value, IS_NOT_NULL));
-		nulls = call(F_INT8EQ, BOOLOID, count_rows(agg, nulls, NULL), integer(0));
-		return call(F_INT8PL, INT8OID, rank, gpucol_make_choice(nulls, integer(0), integer(1)));
+		nulls = call(F_INT8EQ, BOOLOID, count_rows(agg, nulls, NULL), gpucol_make_int8(0));
+		return call(F_INT8PL, INT8OID, rank, gpucol_make_choice(nulls, gpucol_make_int8(0), gpucol_make_int8(1)));
 	}
 	row = makeNode(RowExpr);
 	row->row_typeid = RECORDOID;
@@ -311,7 +305,7 @@ counted(const Aggref *agg)
 			return quotient(and_one(count_rows(agg, row_before(agg, values, true), NULL)),
 							and_one(count_rows(agg, NULL, NULL)));
 		default:
-			all = call(F_INT8EQ, BOOLOID, count_rows(agg, NULL, NULL), integer(0));
+			all = call(F_INT8EQ, BOOLOID, count_rows(agg, NULL, NULL), gpucol_make_int8(0));
 			return gpucol_make_choice(all, (Expr *) makeConst(FLOAT8OID, -1, InvalidOid, sizeof(float8),
 															  Float8GetDatum(0), false, FLOAT8PASSBYVAL),
 									  quotient(count_rows(agg, row_before(agg, values, false), NULL),

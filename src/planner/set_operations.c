@@ -389,12 +389,6 @@ is_countable(const Query *query, const SetOperationStmt *node)
 	return true;
 }
 
-static Expr *
-integer(int64 value)
-{
-	return (Expr *) makeConst(INT8OID, -1, InvalidOid, sizeof(int64), Int64GetDatum(value), false, FLOAT8PASSBYVAL);
-}
-
 static void
 add_column(Query *query, Expr *expr, const char *name)
 {
@@ -411,8 +405,8 @@ count_side(const SetOperationStmt *node, Query *branch, int side)
 	branch = read_query(branch);
 	group_by_columns(branch, node->groupClauses);
 	branch->hasAggs = true;
-	add_column(branch, side == LEFT_SIDE ? count : integer(0), "l");
-	add_column(branch, side == LEFT_SIDE ? integer(0) : count, "r");
+	add_column(branch, side == LEFT_SIDE ? count : gpucol_make_int8(0), "l");
+	add_column(branch, side == LEFT_SIDE ? gpucol_make_int8(0) : count, "r");
 	return branch;
 }
 
@@ -446,9 +440,9 @@ build_counted(const SetOperationStmt *node, Query *left, Query *right)
 	Query	   *result;
 
 	result = group_sides(node, count_side(node, left, LEFT_SIDE), count_side(node, right, RIGHT_SIDE));
-	result->havingQual = (Node *) makeFuncExpr(F_INT8GT, BOOLOID, list_make2(count_result(node), integer(0)),
+	result->havingQual = (Node *) makeFuncExpr(F_INT8GT, BOOLOID, list_make2(count_result(node), gpucol_make_int8(0)),
 											   InvalidOid, InvalidOid, COERCE_EXPLICIT_CALL);
-	series = makeFuncExpr(F_GENERATE_SERIES_INT8_INT8, INT8OID, list_make2(integer(1), count_result(node)),
+	series = makeFuncExpr(F_GENERATE_SERIES_INT8_INT8, INT8OID, list_make2(gpucol_make_int8(1), count_result(node)),
 						  InvalidOid, InvalidOid, COERCE_EXPLICIT_CALL);
 	series->funcretset = true;
 	add_column(result, (Expr *) series, "times");

@@ -174,8 +174,7 @@ sum_counts(const Aggref *agg, Var *weight, Expr *filter)
 {
 	Expr	   *sum = call(F_INT8_NUMERIC, INT8OID, list_make1(make_sum(agg, (Expr *) weight, filter)));
 
-	return (Node *) gpucol_make_coalesce(sum, makeConst(INT8OID, -1, InvalidOid, sizeof(int64), Int64GetDatum(0),
-														false, FLOAT8PASSBYVAL));
+	return (Node *) gpucol_make_coalesce(sum, (Const *) gpucol_make_int8(0));
 }
 
 /* sum(x * n) */

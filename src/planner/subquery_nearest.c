@@ -269,8 +269,7 @@ gpucol_nearest_first(Query *query)
 	first->targetList = list_make1(makeTargetEntry(copyObject(value), 1, pstrdup("value"), false));
 	linitial_node(TargetEntry, first->targetList)->ressortgroupref = 1;
 	first->sortClause = list_make1(clause);
-	first->limitCount = (Node *) makeConst(INT8OID, -1, InvalidOid, sizeof(int64), Int64GetDatum(1), false,
-										   FLOAT8PASSBYVAL);
+	first->limitCount = (Node *) gpucol_make_int8(1);
 	first->limitOption = LIMIT_OPTION_COUNT;
 	first->hasAggs = false;
 	return first;

@@ -534,13 +534,6 @@ make_count(Node *arg)
 	return (Expr *) count;
 }
 
-static Expr *
-make_zero(void)
-{
-	return (Expr *) makeConst(INT8OID, -1, InvalidOid, sizeof(int64), Int64GetDatum(0), false,
-							  FLOAT8PASSBYVAL);
-}
-
 /* less < more */
 static Expr *
 make_less(Expr *less, Expr *more)
@@ -582,7 +575,7 @@ make_unknown(Query *outer, Query *inner, OpExpr *comparison)
 	{
 		Expr	   *null = gpucol_make_null_test(copyObject(linitial(comparison->args)), IS_NULL);
 
-		either = lappend(either, make_andclause(list_make2(null, make_less(make_zero(), make_count(NULL)))));
+		either = lappend(either, make_andclause(list_make2(null, make_less(gpucol_make_int8(0), make_count(NULL)))));
 	}
 	if (!never_null(inner, right))
 		either = lappend(either, make_less(make_count(right), make_count(NULL)));

@@ -70,8 +70,7 @@ exists(Query *query)
 	SubLink    *sublink = makeNode(SubLink);
 
 	query->targetList = list_make1(makeTargetEntry((Expr *) makeBoolConst(true, false), 1, pstrdup("exists"), false));
-	query->limitCount = (Node *) makeConst(INT8OID, -1, InvalidOid, sizeof(int64), Int64GetDatum(1), false,
-										   FLOAT8PASSBYVAL);
+	query->limitCount = (Node *) gpucol_make_int8(1);
 	query->limitOption = LIMIT_OPTION_COUNT;
 	sublink->subLinkType = EXPR_SUBLINK;
 	sublink->subselect = (Node *) query;

@@ -791,8 +791,7 @@ prepare_found(GpucolGroupedJoin *join)
 	join->columns = list_make1(found);
 	join->inner->distinctClause = join->inner->sortClause = join->inner->windowClause = NIL;
 	join->inner->hasDistinctOn = false;
-	join->inner->limitCount = (Node *) makeConst(INT8OID, -1, InvalidOid, sizeof(int64), Int64GetDatum(1),
-												 false, FLOAT8PASSBYVAL);
+	join->inner->limitCount = (Node *) gpucol_make_int8(1);
 	if (!gpucol_grouped_is_separate(join))
 		return NULL;
 	return (Node *) gpucol_make_null_test((Expr *) gpucol_grouped_var(join, found, true), IS_NOT_NULL);

@@ -25,6 +25,7 @@
 #include "utils/fmgroids.h"
 #include "utils/lsyscache.h"
 
+#include "plan/make.h"
 #include "planner/subquery.h"
 
 /* The operator <= of bigint. */
@@ -104,8 +105,7 @@ static Expr *
 compare_number(TargetEntry *number, Oid opno, int64 with)
 {
 	Expr	   *result = make_opclause(opno, BOOLOID, false, (Expr *) makeVarFromTargetEntry(1, number),
-									   (Expr *) makeConst(INT8OID, -1, InvalidOid, sizeof(int64), Int64GetDatum(with),
-														  false, FLOAT8PASSBYVAL), InvalidOid, InvalidOid);
+									   gpucol_make_int8(with), InvalidOid, InvalidOid);
 
 	set_opfuncid((OpExpr *) result);
 	return result;

@@ -101,18 +101,12 @@ typedef struct Folding
 
 /* ---- pieces ---- */
 
-static Expr *
-integer(int64 value)
-{
-	return (Expr *) makeConst(INT8OID, -1, InvalidOid, sizeof(int64), Int64GetDatum(value), false, FLOAT8PASSBYVAL);
-}
-
 /* Nothing, as a value of a type. */
 static Expr *
 zero_of(Oid type)
 {
 	if (type == INT8OID)
-		return integer(0);
+		return gpucol_make_int8(0);
 	return (Expr *) makeConst(NUMERICOID, -1, InvalidOid, -1, DirectFunctionCall1(int8_numeric, Int64GetDatum(0)),
 							  false, false);
 }
@@ -204,7 +198,7 @@ static Expr *
 row_value(Folding *f, const Aggref *agg)
 {
 	Expr	   *condition = row_condition(f, agg);
-	Expr	   *value = agg->args == NIL ? integer(1) :
+	Expr	   *value = agg->args == NIL ? gpucol_make_int8(1) :
 		(Expr *) fill_in((Node *) linitial_node(TargetEntry, agg->args)->expr, f);
 	Node	   *node = (Node *) value;
 
@@ -251,7 +245,7 @@ fold_count(const List *values)
 
 	foreach(lc, values)
 		ones = lappend(ones, gpucol_make_choice(gpucol_make_null_test(copyObject(lfirst(lc)), IS_NOT_NULL),
-												integer(1), integer(0)));
+												gpucol_make_int8(1), gpucol_make_int8(0)));
 	return add_up(ones, INT8OID);
 }
 

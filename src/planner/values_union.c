@@ -113,8 +113,7 @@ unnested_rows(const RangeTblEntry *rte)
 		foreach(lc, arrays)
 			values = lappend(values, element(lfirst(lc), row));
 		if (rte->funcordinality)
-			values = lappend(values, makeConst(INT8OID, -1, InvalidOid, sizeof(int64), Int64GetDatum(row + 1), false,
-											   FLOAT8PASSBYVAL));
+			values = lappend(values, gpucol_make_int8(row + 1));
 		rows = lappend(rows, values);
 	}
 	return rows;
