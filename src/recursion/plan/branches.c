@@ -17,6 +17,7 @@
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
 
+#include "plan/make.h"
 #include "recursion/front/values.h"
 #include "recursion/plan/lowering.h"
 
@@ -128,8 +129,7 @@ static bool
 current_mask(GpucolRecLowering *lowering, GpucolRecOperand *mask)
 {
 	if (lowering->mask == NULL)
-		return gpucol_rec_lower_native(lowering, (Node *) makeConst(INT8OID, -1, InvalidOid, sizeof(int64),
-																	Int64GetDatum(1), false, FLOAT8PASSBYVAL), mask);
+		return gpucol_rec_lower_native(lowering, (Node *) gpucol_make_int8(1), mask);
 	*mask = *lowering->mask;
 	return true;
 }

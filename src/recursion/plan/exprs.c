@@ -18,6 +18,7 @@
 #include "utils/typcache.h"
 
 #include "compat.h"
+#include "plan/make.h"
 #include "recursion/front/values.h"
 #include "recursion/plan/lowering.h"
 
@@ -290,10 +291,7 @@ lower_function(GpucolRecLowering *lowering, Oid function, List *args,
 				return true;
 			/* adding 0 checks the range */
 			*out = gpucol_rec_lower_masked(lowering, *out);
-			if (!lower_constant(lowering,
-								(Node *) makeConst(INT8OID, -1, InvalidOid, 8,
-												   Int64GetDatum(0), false,
-												   FLOAT8PASSBYVAL), &zero))
+			if (!lower_constant(lowering, (Node *) gpucol_make_int8(0), &zero))
 				return false;
 			*out = gpucol_rec_builder_compute(&lowering->builder,
 											  GPUCOL_REC_ADD, casts[i].type,
