@@ -82,6 +82,13 @@ add_equality(const GpucolJoinSides *sides, GpucolPipeStep *step, Expr *outer, Ex
 	return false;
 }
 
+/* Is the left operand of an equality of some tables, and the right one of others? */
+static bool
+operands_are_of(const RestrictInfo *rinfo, Relids left, Relids right)
+{
+	return bms_is_subset(rinfo->left_relids, left) && bms_is_subset(rinfo->right_relids, right);
+}
+
 bool
 gpucol_join_add_key(const GpucolJoinSides *sides, GpucolPipeStep *step, RestrictInfo *rinfo)
 {
@@ -89,11 +96,9 @@ gpucol_join_add_key(const GpucolJoinSides *sides, GpucolPipeStep *step, Restrict
 
 	if (!rinfo->can_join || rinfo->mergeopfamilies == NIL || !IsA(op, OpExpr) || list_length(op->args) != 2)
 		return false;
-	if (bms_is_subset(rinfo->left_relids, sides->drive_relids) &&
-		bms_is_subset(rinfo->right_relids, sides->build_relids))
+	if (operands_are_of(rinfo, sides->drive_relids, sides->build_relids))
 		return add_equality(sides, step, linitial(op->args), lsecond(op->args), op->opno);
-	if (bms_is_subset(rinfo->right_relids, sides->drive_relids) &&
-		bms_is_subset(rinfo->left_relids, sides->build_relids))
+	if (operands_are_of(rinfo, sides->build_relids, sides->drive_relids))
 		return add_equality(sides, step, lsecond(op->args), linitial(op->args), op->opno);
 	return false;
 }
@@ -103,8 +108,6 @@ gpucol_join_is_equality(const GpucolJoinSides *sides, const RestrictInfo *rinfo)
 {
 	if (!rinfo->can_join || (rinfo->mergeopfamilies == NIL && !OidIsValid(rinfo->hashjoinoperator)))
 		return false;
-	return (bms_is_subset(rinfo->left_relids, sides->drive_relids) &&
-			bms_is_subset(rinfo->right_relids, sides->build_relids)) ||
-		(bms_is_subset(rinfo->left_relids, sides->build_relids) &&
-		 bms_is_subset(rinfo->right_relids, sides->drive_relids));
+	return operands_are_of(rinfo, sides->drive_relids, sides->build_relids) ||
+		operands_are_of(rinfo, sides->build_relids, sides->drive_relids);
 }
