@@ -396,6 +396,20 @@ gpucol_long_division(GpucolMagnitude x, GpucolMagnitude y, int more, GpucolMagni
 	return *r >= gpucol_power10(GPUCOL_PACKED_DIGITS) ? GPUCOL_UNSUPPORTED : GPUCOL_OK;
 }
 
+/* The quotient of magnitudes, of which the first gets `more` digits, as a number that displays `scale` of them. */
+static inline __attribute__((always_inline)) GpucolStatus
+gpucol_packed_quotient(GpucolMagnitude a, GpucolMagnitude b, int more, int scale, bool negative, __int128 *r)
+{
+	GpucolMagnitude quotient;
+	GpucolStatus status = (a | b) >> 64 == 0 && more >= 0 && more <= 38 ?
+		gpucol_word_division((uint64_t) a, (uint64_t) b, more, &quotient) :
+		gpucol_long_division(a, b, more, &quotient);
+
+	if (status != GPUCOL_OK)
+		return status;
+	return gpucol_packed_make(negative ? -(__int128) quotient : (__int128) quotient, scale, r);
+}
+
 static inline GpucolStatus
 gpucol_packed_divide(__int128 x, __int128 y, __int128 *r)
 {
@@ -405,21 +419,12 @@ gpucol_packed_divide(__int128 x, __int128 y, __int128 *r)
 	int			ys = gpucol_packed_scale(y);
 	GpucolMagnitude a = gpucol_magnitude(xm);
 	GpucolMagnitude b = gpucol_magnitude(ym);
-	GpucolMagnitude quotient;
-	GpucolStatus status;
 	int			scale;
-	int			more;
 
 	if (b == 0)
 		return GPUCOL_DIVISION_BY_ZERO;
 	scale = gpucol_packed_quotient_scale(a, xs, b, ys);
-	more = scale + ys - xs;
-	status = (a | b) >> 64 == 0 && more >= 0 && more <= 38 ?
-		gpucol_word_division((uint64_t) a, (uint64_t) b, more, &quotient) :
-		gpucol_long_division(a, b, more, &quotient);
-	if (status != GPUCOL_OK)
-		return status;
-	return gpucol_packed_make((xm < 0) != (ym < 0) ? -(__int128) quotient : (__int128) quotient, scale, r);
+	return gpucol_packed_quotient(a, b, scale + ys - xs, scale, (xm < 0) != (ym < 0), r);
 }
 
 #define GPUCOL_WORD_DIGITS	20		/* of a word, at most */
@@ -465,10 +470,7 @@ gpucol_packed_divide_words(int64_t x, const GpucolLead *xleads, int xs, int64_t 
 	const GpucolLead *xlead = &xleads[gpucol_count_digits(a)];
 	const GpucolLead *ylead = &yleads[gpucol_count_digits(b)];
 	bool		below = gpucol_lead_digit(xlead, a) <= gpucol_lead_digit(ylead, b);
-	GpucolMagnitude quotient;
-	GpucolStatus status;
 	int			scale;
-	int			more;
 
 	if (b == 0)
 		return GPUCOL_DIVISION_BY_ZERO;
@@ -476,12 +478,7 @@ gpucol_packed_divide_words(int64_t x, const GpucolLead *xleads, int xs, int64_t 
 	scale = scale > xs ? scale : xs;
 	scale = scale > ys ? scale : ys;
 	scale = scale > 0 ? scale : 0;
-	more = scale + ys - xs;
-	status = more >= 0 && more <= 38 ? gpucol_word_division(a, b, more, &quotient) :
-		gpucol_long_division(a, b, more, &quotient);
-	if (status != GPUCOL_OK)
-		return status;
-	return gpucol_packed_make((x < 0) != (y < 0) ? -(__int128) quotient : (__int128) quotient, scale, r);
+	return gpucol_packed_quotient(a, b, scale + ys - xs, scale, (x < 0) != (y < 0), r);
 }
 
 /* The remainder, with the sign of x, and the integral quotient. */
