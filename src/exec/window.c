@@ -96,7 +96,7 @@ compute(GpucolWindowState *state)
 	EState	   *estate = state->css.ss.ps.state;
 	MemoryContext old = MemoryContextSwitchTo(estate->es_query_cxt);
 
-	gpucol_window_rows_open(&state->rows, estate->es_query_cxt);
+	gpucol_window_rows_open(&state->rows, estate->es_query_cxt, state->few.wanted);
 	gpucol_window_few_start(state);
 	state->why = gpucol_window_take(state);
 	if (state->why == NULL && state->parts == NULL)

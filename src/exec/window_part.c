@@ -473,7 +473,7 @@ compute_part(GpucolWindowState *state, int number)
 
 	gpucol_window_rows_close(rows);
 	rows->meter.budget->peak = 0;
-	gpucol_window_rows_open(rows, state->css.ss.ps.state->es_query_cxt);
+	gpucol_window_rows_open(rows, state->css.ss.ps.state->es_query_cxt, false);
 	rows->taken = taken;
 	parts->at = number;
 	state->next = 0;

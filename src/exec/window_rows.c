@@ -4,7 +4,8 @@
  *	  The rows that window functions are computed over: columns of values, in memory.
  *
  * Everything lives in one memory context that is counted in the session's budget.  A
- * value by reference is copied once, behind the one before it.  Numerics that come as mantissas of 64 bits and are
+ * value by reference is copied once, behind the one before it; short ones that come again and again, such as those of a
+ * column of few values, have one copy, so that whoever reads them in another order finds them in the cache.  Numerics that come as mantissas of 64 bits and are
  * read as such stay so: sums, codes and results ask for nothing else.
  *
  *-------------------------------------------------------------------------
@@ -17,12 +18,30 @@
 
 #include "compat.h"
 #include "exec/window_rows.h"
+#include "kernel/hash.h"
 
 /* Values by reference are laid into blocks of this size. */
 #define BLOCK_BYTES		(256 * 1024)
 
 /* How many rows there is room for at first. */
 #define FIRST_ROWS		1024
+
+/* Values of no more bytes may share a copy. */
+#define SHARED_BYTES	64
+
+/* So many copies are looked at, each by the hash of its bytes. */
+#define SHARED_COPIES	256
+
+/* After so many values of which not half had a copy, none is looked for. */
+#define SHARED_TRIED	4096
+
+struct GpucolWindowShared
+{
+	uint64		tried,
+				found;
+	char	   *copies[SHARED_COPIES];	/* each as long as `bytes` says; NULL: none */
+	uint8		bytes[SHARED_COPIES];
+};
 
 const char	gpucol_window_memory[] = "the rows need more memory than gpucol.memory_limit allows";
 
@@ -39,12 +58,13 @@ allocate(GpucolWindowRows *rows, uint32 nrows)
 	{
 		rows->inputs[i].values = gpucol_window_rows_alloc(rows, nrows * sizeof(Datum));
 		rows->inputs[i].isnull = gpucol_window_rows_alloc(rows, nrows * sizeof(bool));
+		rows->inputs[i].shared = NULL;
 	}
 	rows->allocated = nrows;
 }
 
 void
-gpucol_window_rows_open(GpucolWindowRows *rows, MemoryContext parent)
+gpucol_window_rows_open(GpucolWindowRows *rows, MemoryContext parent, bool replaces)
 {
 	MemoryContext old = MemoryContextSwitchTo(parent);
 
@@ -56,6 +76,7 @@ gpucol_window_rows_open(GpucolWindowRows *rows, MemoryContext parent)
 	rows->nrows = 0;
 	rows->taken = 0;
 	rows->left = rows->replaced = 0;
+	rows->shares = !replaces;
 	for (int i = 0; i < rows->ninputs; i++)
 		rows->inputs[i].nulls = false;
 	allocate(rows, FIRST_ROWS);
@@ -181,6 +202,39 @@ gpucol_window_rows_copy(GpucolWindowRows *rows, int16 typlen, Datum value)
 	return PointerGetDatum(to);
 }
 
+/* The copy of an input's value, which may be that of an equal one. */
+static Datum
+share_value(GpucolWindowRows *rows, GpucolWindowInput *input, Datum value)
+{
+	GpucolWindowShared *shared = input->shared;
+	char	   *from = DatumGetPointer(value);
+	Size		bytes;
+	uint32		at;
+
+	if (!rows->shares || (input->typlen == -1 && VARATT_IS_EXTERNAL_EXPANDED(from)))
+		return gpucol_window_rows_copy(rows, input->typlen, value);
+	bytes = input->typlen == -1 ? VARSIZE_ANY(from) : (Size) input->typlen;
+	if (bytes > SHARED_BYTES)
+		return gpucol_window_rows_copy(rows, input->typlen, value);
+	if (shared == NULL)
+	{
+		shared = input->shared = gpucol_window_rows_alloc(rows, sizeof(GpucolWindowShared));
+		memset(shared, 0, sizeof(GpucolWindowShared));
+	}
+	if (shared->tried >= SHARED_TRIED && shared->found < shared->tried / 2)
+		return gpucol_window_rows_copy(rows, input->typlen, value);
+	at = gpucol_hash_bytes(from, bytes) % SHARED_COPIES;
+	shared->tried++;
+	if (shared->copies[at] != NULL && shared->bytes[at] == bytes && memcmp(shared->copies[at], from, bytes) == 0)
+		shared->found++;
+	else
+	{
+		shared->copies[at] = DatumGetPointer(gpucol_window_rows_copy(rows, input->typlen, value));
+		shared->bytes[at] = (uint8) bytes;
+	}
+	return PointerGetDatum(shared->copies[at]);
+}
+
 /* Put the value of an input for the row in the slot, which is to be that of this number. */
 static inline void
 put_value(GpucolWindowRows *rows, GpucolWindowInput *input, uint32 at, TupleTableSlot *slot, ExprContext *econtext)
@@ -200,7 +254,7 @@ put_value(GpucolWindowRows *rows, GpucolWindowInput *input, uint32 at, TupleTabl
 	if (input->if_true && !isnull && !DatumGetBool(value))
 		isnull = true;
 	if (!isnull && !input->typbyval)
-		value = gpucol_window_rows_copy(rows, input->typlen, value);
+		value = share_value(rows, input, value);
 	input->values[at] = isnull ? (Datum) 0 : value;
 	input->isnull[at] = isnull;
 	input->nulls |= isnull;
@@ -236,7 +290,7 @@ put_column(GpucolWindowRows *rows, GpucolWindowInput *input, const Datum *values
 	for (uint32 i = 0; i < n; i++)
 	{
 		if (!isnull[i])
-			to[i] = gpucol_window_rows_copy(rows, input->typlen, values[i]);
+			to[i] = share_value(rows, input, values[i]);
 	}
 }
 

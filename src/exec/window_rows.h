@@ -15,6 +15,8 @@
 #include "columnar/typemap.h"
 #include "service/memory.h"
 
+typedef struct GpucolWindowShared GpucolWindowShared;
+
 /* A column of values: one of the child's, or an expression over these. */
 typedef struct GpucolWindowInput
 {
@@ -32,6 +34,7 @@ typedef struct GpucolWindowInput
 	bool		may_be_mantissas;	/* whoever reads it knows these: */
 	bool		mantissas;		/* values are int64 of numerics at a scale, by value; 0 where there is none */
 	int			scale;
+	GpucolWindowShared *shared;	/* copies of values that may come again; NULL: none yet */
 } GpucolWindowInput;
 
 typedef struct GpucolWindowRows
@@ -46,6 +49,7 @@ typedef struct GpucolWindowRows
 	char	   *room;			/* for values by reference */
 	Size		left;
 	Size		replaced;		/* bytes of values that others have replaced, at most */
+	bool		shares;			/* equal values by reference may have one copy: none is replaced */
 } GpucolWindowRows;
 
 /* Rows beyond which nothing is kept: their numbers are 32 bits, two of which are not rows. */
@@ -55,8 +59,8 @@ typedef struct GpucolWindowRows
 extern const char gpucol_window_memory[];
 #define GPUCOL_WINDOW_MEMORY	gpucol_window_memory
 
-/* Make room for rows; the inputs are set. */
-extern void gpucol_window_rows_open(GpucolWindowRows *rows, MemoryContext parent);
+/* Make room for rows; the inputs are set.  Will rows be replaced by others? */
+extern void gpucol_window_rows_open(GpucolWindowRows *rows, MemoryContext parent, bool replaces);
 
 /* Add a row; `econtext` is for expressions.  False where memory does not suffice. */
 extern bool gpucol_window_rows_add(GpucolWindowRows *rows, TupleTableSlot *slot,
