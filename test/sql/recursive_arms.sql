@@ -46,6 +46,9 @@ SELECT t, x.* FROM unnest('{"r.n = e.c OR r.n = e.w::numeric","r.n = e.c OR (e.c
 -- beside other relations
 SELECT a, x.* FROM unnest('{"JOIN (SELECT DISTINCT kind AS k FROM T) k ON k.k < 2","LEFT JOIN (SELECT DISTINCT kind AS k FROM T) k ON k.k = r.n","CROSS JOIN LATERAL generate_series(1, r.n % 2) g"}'::text[]) a, LATERAL arms('1', 'e.dst', 'r.n = e.src OR r.n = e.dst', a) x;
 SELECT * FROM arms('1', 'e.dst', 'r.n = e.src OR r.n = e.dst', 'JOIN T k ON k.src = r.n OR k.dst = r.n');
+-- and outer joins: of what the OR finds, of two, with rows without match, and of more than there are rules for
+SELECT t, x.* FROM unnest('{"LEFT JOIN T l ON (l.src = e.dst AND l.kind = 1","LEFT JOIN (SELECT src, min(dst) AS dst FROM T GROUP BY src) l ON (l.src = e.w","LEFT JOIN T l ON (l.a = e.b AND l.kind = 1) LEFT JOIN T m ON (m.src = e.dst AND m.kind = 0","LEFT JOIN T l ON (false"}'::text[]) t, LATERAL arms('1', 'COALESCE(l.dst, CASE WHEN e.src = r.n THEN e.dst ELSE e.src END)', 'r.n = e.src OR (r.n = e.dst AND e.kind < 2)) ' || t) x;
+SELECT * FROM arms('1', 'e.dst + COALESCE(a.kind + b.kind + c.kind + d.kind, 0) * 0', 'r.n = e.src OR r.n = e.dst OR r.n = e.w) LEFT JOIN (SELECT DISTINCT kind FROM T) a ON (a.kind = e.src) LEFT JOIN (SELECT DISTINCT kind FROM T) b ON (b.kind = e.dst) LEFT JOIN (SELECT DISTINCT kind FROM T) c ON (c.kind = r.n) LEFT JOIN (SELECT DISTINCT kind FROM T) d ON (d.kind = e.w');
 
 SET client_min_messages = error;
 DROP SCHEMA recursive_arms CASCADE;

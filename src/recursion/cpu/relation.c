@@ -102,11 +102,14 @@ append_row(GpucolRecTable *table, uint32_t i, const uint32_t *const *columns)
 	table->end++;
 }
 
+/* The hash of what is in a slot, as far as it says where that belongs. */
 static inline uint64_t
 slot_hash(const GpucolRecTable *table, uint64_t slot)
 {
 	if (table->set == GPUCOL_REC_SET_PAIRS)
 		return gpucol_rec_mix(slot);
+	if (table->region <= GPUCOL_REC_TAGGED_REGION)
+		return slot;
 	return gpucol_rec_set_hash(table, table->tuples +
 					(uint64_t) ((uint32_t) slot - 1) * table->arity);
 }

@@ -56,14 +56,19 @@ gpucol_rec_set_same(const GpucolRecTable *table, const uint32_t *a, const uint32
 	return true;
 }
 
+/* Regions of at most so many slots are entered by the upper half of a hash alone, which a slot has. */
+#define GPUCOL_REC_TAGGED_REGION	(UINT64_C(1) << 26)
+
 /*
  * Where the probing for a hash starts.  A large table has a region of slots for
- * each partition of the hashes, which threads can fill side by side.
+ * each partition of the hashes, which threads can fill side by side.  In one of twice
+ * as many slots what followed one another does so still, in two places: a table
+ * grows without a look at its rows, and from one end to the other.
  */
 static inline uint64_t
 gpucol_rec_set_home(const GpucolRecTable *table, uint64_t hash)
 {
-	uint64_t	home = hash & (table->region - 1);
+	uint64_t	home = (table->region <= GPUCOL_REC_TAGGED_REGION ? hash >> 32 : hash) & (table->region - 1);
 
 	return table->region == table->nslots ? home :
 		GPUCOL_REC_PARTITION(hash) * table->region + home;

@@ -38,6 +38,9 @@
 #include "recursion/front/values.h"
 #include "recursion/plan/lowering.h"
 
+/* Rules of a term that has an OR, whose arms multiply them. */
+#define MOST_RULES		32
+
 /* Rules double with every outer join. */
 #define MAX_OPTIONAL	5
 
@@ -555,8 +558,7 @@ lower_rules(GpucolRecLowering *lowering)
 		noptional += ((GpucolRecSource *) lfirst(lc))->mode == GPUCOL_SOURCE_OPTIONAL;
 	if (noptional > (lowering->recursive ? MAX_OPTIONAL : 0))
 		return gpucol_rec_lower_decline(lowering, "the term has too many outer joins");
-	/* either would be enough rules */
-	if (noptional > 0)
+	if (list_length(alternatives) << noptional > MOST_RULES)
 		alternatives = list_make1(lowering->quals);
 	foreach(lc, alternatives)
 	{
