@@ -30,6 +30,15 @@ typedef void (*GpucolRecHost) (void *context, uint32_t id, uint32_t n,
 							   uint8_t *result_nulls);
 
 /*
+ * The same called in any thread, beside others, where n = 0 has said that it can.  False: not all rows could be
+ * computed so, and nothing counts.
+ */
+typedef bool (*GpucolRecHostApart) (void *context, uint32_t id, uint32_t n,
+									const int64_t *const *values,
+									const uint8_t *const *nulls, int64_t *result,
+									uint8_t *result_nulls);
+
+/*
  * Makes the rows of steps GPUCOL_REC_EXPAND: n > 0 says that those of n rows of operands,
  * which stay as they are, are asked for from now on.  Fills columns of up to `capacity` rows
  * and the numbers of the rows that they are of; returns how many, 0 at the end.
@@ -83,6 +92,7 @@ typedef struct GpucolRecOptions
 	void	   *context;
 
 	GpucolRecHost host;			/* NULL: the plan has no GPUCOL_REC_HOST */
+	GpucolRecHostApart apart;	/* NULL: it computes in one thread only */
 	GpucolRecExpand expand;		/* NULL: no GPUCOL_REC_EXPAND */
 	void	   *host_context;
 } GpucolRecOptions;

@@ -49,6 +49,39 @@ SET gpucol.recursive_strategy = sparse;
 SELECT answers('WITH RECURSIVE r(x, y) AS (SELECT a.dst, b.dst FROM layer a JOIN layer b USING (src) WHERE a.dst < b.dst UNION SELECT a.dst, b.dst FROM r JOIN layer a ON a.src = r.x JOIN layer b ON b.src = r.y) SELECT * FROM r');
 EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF) WITH RECURSIVE r(x, y) AS (SELECT a.dst, b.dst FROM layer a JOIN layer b USING (src) WHERE a.dst <> b.dst UNION SELECT a.dst, b.dst FROM r JOIN layer a ON a.src = r.x JOIN layer b ON b.src = r.y) SELECT count(*) FROM r \g (format=unaligned tuples_only=on) | grep -E 'Method|Threads|Rounds'
 SET gpucol.recursive_strategy = hisa;
+-- rules that compute values, for which threads find ids together: small and large, negative, NULL, of numbers and floats
+CREATE TABLE toll AS SELECT src, dst, CASE WHEN src % 41 > 0 THEN (src * 13 + dst) % 97 - 20 END AS fee, CASE WHEN dst % 43 > 0 THEN round((src * 7 + dst) % 89 / 8.0, 2) END AS price, (src + dst)::float8 / 8 AS weight FROM edge;
+ANALYZE toll;
+RESET gpucol.recursive_strategy;
+-- what PostgreSQL, and one, two and five threads make of a query: rows or an error, and whether all of them the same
+CREATE FUNCTION outcome(query text) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+	setting text;
+	one text;
+	every text[] := '{}';
+BEGIN
+	FOREACH setting IN ARRAY ARRAY['off', '1', '2', '5'] LOOP
+		PERFORM set_config('gpucol.enable_recursive', CASE WHEN setting = 'off' THEN 'off' ELSE 'on' END, true);
+		PERFORM set_config('gpucol.cpu_threads', CASE WHEN setting = 'off' THEN '1' ELSE setting END, true);
+		BEGIN
+			EXECUTE 'SELECT format(''%s rows %s'', count(*), sum(hashtextextended(r::text, 0))) FROM (' || query || ') r' INTO one;
+		EXCEPTION WHEN OTHERS THEN
+			one := SQLSTATE;
+		END;
+		every := every || one;
+	END LOOP;
+	RETURN (SELECT string_agg(DISTINCT regexp_replace(e, ' rows -?\d+', ' rows'), ' or ') || CASE WHEN count(DISTINCT e) > 1 THEN ', DIFFERENT' ELSE '' END FROM unnest(every) e);
+END $$;
+SELECT v, op, outcome(format('WITH RECURSIVE r(x, y, v, d) AS (SELECT i, i %% 400, %s, 0 FROM generate_series(1, 15000) i %s SELECT r.x %% 5000, e.dst, %s, d + 1 FROM r JOIN toll e ON e.src = r.y WHERE d < 3) SELECT * FROM r', split_part(v, '|', 1), op, split_part(v, '|', 2)))
+FROM unnest('{0|v + fee,0::bigint|v * 3 - fee * 1000000007::bigint,0|CASE WHEN fee > 9 THEN -v ELSE fee END,0.00::numeric|v + price,"0.01::numeric|GREATEST(v - price * 2,price)",0::float8|v + weight,"NULL::int|COALESCE(v / 2,fee)"}'::text[]) v, unnest('{UNION,UNION ALL}'::text[]) op;
+-- numbers that get too long for a word meanwhile, errors of a value and of a test
+SELECT outcome('WITH RECURSIVE r(x, y, v, d) AS (SELECT i, i % 400, 1.01::numeric, 0 FROM generate_series(1, 15000) i UNION ALL SELECT r.x, e.dst, v * 10000019.0001, d + 1 FROM r JOIN toll e ON e.src = r.y WHERE d < 3) SELECT * FROM r');
+SELECT v, outcome(format('WITH RECURSIVE r(y, v, d) AS (SELECT i %% 400, 1, 0 FROM generate_series(1, 15000) i UNION ALL SELECT e.dst, %s, d + 1 FROM r JOIN toll e ON e.src = r.y WHERE d < 3 AND %s) SELECT * FROM r', split_part(v, '|', 1), split_part(v, '|', 2)))
+FROM unnest('{v * 2000 + d|true,v + fee|1000 / (fee + 20) > v,v / (fee - 1)|true}'::text[]) v;
+SELECT outcome('WITH RECURSIVE r(y, v, d) AS (SELECT i % 400, 1.00::numeric, 0 FROM generate_series(1, 15000) i UNION ALL SELECT e.dst, v / (price - 1), d + 1 FROM r JOIN toll e ON e.src = r.y WHERE d < 3) SELECT * FROM r');
+SET gpucol.cpu_threads = 3;
+EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF) WITH RECURSIVE r(y, v, d) AS (SELECT i % 400, 0.00::numeric, 0 FROM generate_series(1, 15000) i UNION ALL SELECT e.dst, v + price, d + 1 FROM r JOIN toll e ON e.src = r.y WHERE d < 3) SELECT count(v) FROM r \g (format=unaligned tuples_only=on) | grep -E 'Method|Threads|Formulas'
+SET gpucol.recursive_strategy = hisa;
 -- a cancel while threads work
 SET statement_timeout = '100ms';
 WITH RECURSIVE r(a, b, c, d) AS (SELECT e.src, e.dst, f.src, f.dst FROM edge e, edge f UNION SELECT r.b, e.dst, r.d, f.dst FROM r, edge e, edge f) SELECT count(*) FROM r;

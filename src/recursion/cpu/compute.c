@@ -165,11 +165,11 @@ evaluate_row(const GpucolRecRun *run, const Stage *stage, uint32_t i, GpucolRecV
 
 /* The results of a vector, into `space` unless the host has them. */
 static GpucolStatus
-evaluate(const GpucolRecRun *run, const Stage *stage, uint32_t n, Results *space)
+evaluate(const GpucolRecRun *run, const GpucolRecExec *exec, const Stage *stage, uint32_t n, Results *space)
 {
 	if (stage->host != NULL)
 	{
-		gpucol_rec_host_compute(run, stage, n);
+		GPUCOL_REC_TRY(gpucol_rec_host_compute(run, stage, n, exec->team != NULL));
 		*space = (Results) {stage->host->result, stage->host->result_nulls};
 		return GPUCOL_OK;
 	}
@@ -212,7 +212,7 @@ run_choice(const GpucolRecRun *run, const Stage *stage, uint32_t n)
 }
 
 GpucolStatus
-gpucol_rec_stage_compute(GpucolRecRun *run, Stage *stage, uint32_t n)
+gpucol_rec_stage_compute(GpucolRecRun *run, GpucolRecExec *exec, Stage *stage, uint32_t n)
 {
 	int64_t		values[GPUCOL_REC_VECTOR];
 	uint8_t		nulls[GPUCOL_REC_VECTOR];
@@ -228,18 +228,22 @@ gpucol_rec_stage_compute(GpucolRecRun *run, Stage *stage, uint32_t n)
 		memcpy(stage->target, stage->inputs[0], n * sizeof(uint32_t));
 		return GPUCOL_OK;
 	}
-	GPUCOL_REC_TRY(evaluate(run, stage, n, &results));
-	return gpucol_rec_dictionary_intern_column(run, n, results.values, results.nulls, stage->target);
+	GPUCOL_REC_TRY(evaluate(run, exec, stage, n, &results));
+	if (exec->team == NULL)
+		return gpucol_rec_dictionary_intern_column(run, n, results.values, results.nulls, stage->target);
+	GPUCOL_REC_TRY(gpucol_rec_team_ids(exec->team, exec->member, &exec->ids, n));
+	gpucol_rec_dictionary_intern_shared(run, &exec->ids, n, results.values, results.nulls, stage->target);
+	return GPUCOL_OK;
 }
 
 GpucolStatus
-gpucol_rec_stage_test(const GpucolRecRun *run, const Stage *stage, uint32_t n, uint8_t *keep)
+gpucol_rec_stage_test(const GpucolRecRun *run, const GpucolRecExec *exec, const Stage *stage, uint32_t n, uint8_t *keep)
 {
 	int64_t		values[GPUCOL_REC_VECTOR];
 	uint8_t		nulls[GPUCOL_REC_VECTOR];
 	Results		results = {values, nulls};
 
-	GPUCOL_REC_TRY(evaluate(run, stage, n, &results));
+	GPUCOL_REC_TRY(evaluate(run, exec, stage, n, &results));
 	for (uint32_t i = 0; i < n; i++)
 		keep[i] = !results.nulls[i] && results.values[i] != 0;
 	return GPUCOL_OK;

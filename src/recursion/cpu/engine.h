@@ -84,6 +84,14 @@ typedef struct GpucolRecDictionary
 	uint64_t	nhashed;		/* so many */
 } GpucolRecDictionary;
 
+/* Ids that one of several threads gives to values. */
+typedef struct GpucolRecOwnIds
+{
+	uint32_t	next;			/* those that it has not given yet */
+	uint32_t	end;
+	uint32_t	left;			/* how many it may give in all, before more room is made */
+} GpucolRecOwnIds;
+
 extern GpucolStatus gpucol_rec_dictionary_init(GpucolRecDictionary *dictionary,
 											   GpucolBudget *memory);
 extern void gpucol_rec_dictionary_free(GpucolRecDictionary *dictionary,
@@ -217,6 +225,13 @@ extern GpucolStatus gpucol_rec_dictionary_intern(GpucolRecRun *run, int64_t valu
 /* The same for n values, NULL's id where nulls[i]; nulls may be NULL: none. */
 extern GpucolStatus gpucol_rec_dictionary_intern_column(GpucolRecRun *run, uint32_t n, const int64_t *values,
 														const uint8_t *nulls, uint32_t *ids);
+
+/* Make room for `members` threads that give up to n ids each. */
+extern GpucolStatus gpucol_rec_dictionary_share(GpucolRecRun *run, uint64_t members, uint32_t n);
+
+/* The same as intern_column by one of them, which may give n more. */
+extern void gpucol_rec_dictionary_intern_shared(GpucolRecRun *run, GpucolRecOwnIds *own, uint32_t n,
+												const int64_t *values, const uint8_t *nulls, uint32_t *ids);
 
 static inline uint64_t
 gpucol_rec_mix(uint64_t h)
@@ -532,11 +547,12 @@ typedef struct GpucolRecTeam GpucolRecTeam;
 /*
  * Call work(context, team, i) for each member i.  Members take pieces of rows
  * [first, last) with gpucol_rec_team_rows until it says false, and emit to
- * `table`.  GPUCOL_END: there is no memory for that, and nothing was done.
+ * `table`; if the rule `computes`, they give values ids.  GPUCOL_END: there is no memory for that, and nothing
+ * was done.
  */
 extern GpucolStatus gpucol_rec_team_run(GpucolRecRun *run,
 										GpucolRecTable *table, uint64_t first,
-										uint64_t last, int members,
+										uint64_t last, int members, bool computes,
 										void (*work) (void *context,
 													  GpucolRecTeam *team,
 													  int member),
@@ -546,6 +562,9 @@ extern bool gpucol_rec_team_rows(GpucolRecTeam *team, uint64_t *first,
 extern GpucolStatus gpucol_rec_team_emit(GpucolRecTeam *team, int member,
 										 uint32_t n,
 										 const uint32_t *const *columns);
+
+/* Have `ids`, zeroed when the member began, suffice for n values. */
+extern GpucolStatus gpucol_rec_team_ids(GpucolRecTeam *team, int member, GpucolRecOwnIds *ids, uint32_t n);
 
 /* Is the work to end? */
 extern bool gpucol_rec_team_stopped(GpucolRecTeam *team, int member);

@@ -24,18 +24,27 @@ gpucol_rec_host_show(const GpucolRecRun *run, const Stage *stage, int noperands,
 		}
 }
 
-void
-gpucol_rec_host_compute(const GpucolRecRun *run, const Stage *stage, uint32_t n)
+bool
+gpucol_rec_host_is_apart(const GpucolRecRun *run, const Stage *stage)
+{
+	return run->options.apart != NULL && stage->step->function == GPUCOL_REC_HOST &&
+		run->options.apart(run->options.host_context, stage->step->relation, 0, NULL, NULL, NULL, NULL);
+}
+
+GpucolStatus
+gpucol_rec_host_compute(const GpucolRecRun *run, const Stage *stage, uint32_t n, bool apart)
 {
 	HostRows   *host = stage->host;
+	const int64_t *const *values = (const int64_t *const *) host->values;
+	const uint8_t *const *nulls = (const uint8_t *const *) host->nulls;
 
-	if (host == NULL)
-		return;
 	gpucol_rec_host_show(run, stage, stage->step->noperands, n);
-	run->options.host(run->options.host_context, stage->step->relation, n,
-					  (const int64_t *const *) host->values,
-					  (const uint8_t *const *) host->nulls, host->result,
+	if (apart)
+		return run->options.apart(run->options.host_context, stage->step->relation, n, values, nulls, host->result,
+								  host->result_nulls) ? GPUCOL_OK : GPUCOL_UNSUPPORTED;
+	run->options.host(run->options.host_context, stage->step->relation, n, values, nulls, host->result,
 					  host->result_nulls);
+	return GPUCOL_OK;
 }
 
 GpucolStatus

@@ -470,7 +470,7 @@ run_test(GpucolRecRun *run, GpucolRecExec *exec, Stage *stage, Vector *vector)
 {
 	uint8_t		keep[GPUCOL_REC_VECTOR];
 
-	GPUCOL_REC_TRY(gpucol_rec_stage_test(run, stage, vector->n, keep));
+	GPUCOL_REC_TRY(gpucol_rec_stage_test(run, exec, stage, vector->n, keep));
 	compress(exec, vector, keep);
 	return GPUCOL_OK;
 }
@@ -623,7 +623,7 @@ run_steps(GpucolRecRun *run, GpucolRecExec *exec, uint32_t at, Vector *vector)
 				GPUCOL_REC_TRY(run_existence(run, exec, stage, vector));
 				break;
 			case GPUCOL_REC_COMPUTE:
-				GPUCOL_REC_TRY(gpucol_rec_stage_compute(run, stage, vector->n));
+				GPUCOL_REC_TRY(gpucol_rec_stage_compute(run, exec, stage, vector->n));
 				break;
 			case GPUCOL_REC_TEST:
 				GPUCOL_REC_TRY(run_test(run, exec, stage, vector));
@@ -670,23 +670,38 @@ delta_is_empty(const GpucolRecExec *exec)
 /* Candidates of a run of the rule from which on threads are worth starting. */
 #define SHARE_FROM	30000
 
-/* Can threads run the rule together: no step makes a value? */
+/* The same of a rule that computes values, which as many ids have room made for. */
+#define COMPUTE_FROM	100000
+
+/* Does the rule compute values, for which there may be no ids yet? */
 static bool
-is_shareable(const GpucolRecExec *exec)
+computes(const GpucolRecExec *exec)
+{
+	for (uint32_t i = 0; i < exec->rule->nsteps; i++)
+	{
+		const GpucolRecStep *step = exec->stages[i].step;
+
+		if (step->kind == GPUCOL_REC_COMPUTE && step->function != GPUCOL_REC_COPY)
+			return true;
+	}
+	return false;
+}
+
+/* Can threads run the rule together: does no step aggregate, or need the host's own thread? */
+static bool
+is_shareable(const GpucolRecRun *run, const GpucolRecExec *exec)
 {
 	uint32_t	i;
 
 	for (i = 0; i < exec->rule->nsteps; i++)
 	{
-		const GpucolRecStep *step = exec->stages[i].step;
+		const Stage *stage = &exec->stages[i];
 
-		if (step->kind == GPUCOL_REC_AGGREGATE ||
-			exec->stages[i].host != NULL ||
-			(step->kind == GPUCOL_REC_COMPUTE &&
-			 step->function != GPUCOL_REC_COPY))
+		if (stage->step->kind == GPUCOL_REC_AGGREGATE || stage->step->kind == GPUCOL_REC_EXPAND ||
+			(stage->host != NULL && !gpucol_rec_host_is_apart(run, stage)))
 			return false;
 	}
-	return exec->stages[0].kind == GPUCOL_REC_ATOM &&
+	return !exec->alone && exec->stages[0].kind == GPUCOL_REC_ATOM &&
 		exec->stages[0].nkeys == 0 &&
 		gpucol_rec_table_shareable(exec->stages[exec->rule->nsteps - 1].table);
 }
@@ -701,7 +716,7 @@ is_worth_sharing(const GpucolRecRun *run, const GpucolRecExec *exec,
 
 	if (run->options.share_from > 0)
 		return rows >= run->options.share_from;
-	return rows >= 256 && rows * (fan_out < 1.0 ? 1.0 : fan_out) >= SHARE_FROM;
+	return rows >= 256 && rows * (fan_out < 1.0 ? 1.0 : fan_out) >= (computes(exec) ? COMPUTE_FROM : SHARE_FROM);
 }
 
 typedef struct MemberContext
@@ -725,6 +740,7 @@ run_member(void *context, GpucolRecTeam *team, int member)
 
 	exec->team = team;
 	exec->member = member;
+	exec->ids = (GpucolRecOwnIds) {0};
 	scan->out.n = 0;
 	while (status == GPUCOL_OK && gpucol_rec_team_rows(team, &first, &last))
 		status = scan_rows(run, exec, 0, &exec->unit, first, last);
@@ -735,12 +751,21 @@ run_member(void *context, GpucolRecTeam *team, int member)
 	exec->team = NULL;
 }
 
-/* Run a rule in several threads; GPUCOL_END: it was not. */
+/*
+ * Run a rule in several threads; GPUCOL_END: it was not.  Where one could not compute a row, or it is an error, the
+ * rule begins anew in the host's thread, which can, and whose first error is always the same one.  Rows that were
+ * added stay in a set, which lets them in once; a bag drops them.
+ */
 static GpucolStatus
 run_shared(GpucolRecRun *run, uint32_t rule, uint64_t first, uint64_t last)
 {
 	MemberContext context = {run, rule};
+	GpucolRecTable *target = run->execs[rule].stages[run->plan->rules[rule].nsteps - 1].table;
+	uint64_t	end = target->end;
+	uint64_t	candidates = target->candidates;
+	bool		makes = computes(&run->execs[rule]);
 	int			members = run->options.threads;
+	GpucolStatus status;
 	int			m;
 
 	if (members > GPUCOL_POOL_MAX_THREADS)
@@ -754,8 +779,15 @@ run_shared(GpucolRecRun *run, uint32_t rule, uint64_t first, uint64_t last)
 											  &run->plan->rules[rule]));
 		exec->unit.n = 1;
 	}
-	return gpucol_rec_team_run(run, run->execs[rule].stages[run->plan->rules[rule].nsteps - 1].table,
-							   first, last, members, run_member, &context);
+	status = gpucol_rec_team_run(run, target, first, last, members, makes, run_member, &context);
+	if (status == GPUCOL_OK || status == GPUCOL_END || status == GPUCOL_CANCELLED ||
+		(status == GPUCOL_OUT_OF_MEMORY && !makes))
+		return status;
+	run->execs[rule].alone = true;
+	target->candidates = candidates;
+	if (target->set == GPUCOL_REC_SET_NONE)
+		target->end = end;
+	return GPUCOL_END;
 }
 
 /* Run one rule over the committed rows; what it emits is not yet visible. */
@@ -793,7 +825,7 @@ gpucol_rec_rule_run(GpucolRecRun *run, uint32_t rule)
 	before = target->candidates;
 	if (exec->stages[0].kind == GPUCOL_REC_ATOM)
 		version_rows(&exec->stages[0], &first, &last);
-	if (run->options.threads > 1 && is_shareable(exec) &&
+	if (run->options.threads > 1 && is_shareable(run, exec) &&
 		is_worth_sharing(run, exec, last - first))
 		status = run_shared(run, rule, first, last);
 	if (status == GPUCOL_END)

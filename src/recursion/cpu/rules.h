@@ -94,6 +94,8 @@ struct GpucolRecExec
 	uint64_t	scanned;		/* rows since it was asked whether to end */
 	GpucolRecTeam *team;		/* threads that run the rule together, or NULL */
 	int			member;
+	GpucolRecOwnIds ids;			/* that the member gives */
+	bool		alone;			/* threads have failed to compute it together */
 };
 
 static inline GpucolRecValue
@@ -127,8 +129,9 @@ extern GpucolStatus gpucol_rec_push_rows(GpucolRecRun *run, GpucolRecExec *exec,
 /* ---- recursion/cpu/compute.c ---- */
 
 /* Run a COMPUTE step on n rows; or a TEST step: which of them pass? */
-extern GpucolStatus gpucol_rec_stage_compute(GpucolRecRun *run, Stage *stage, uint32_t n);
-extern GpucolStatus gpucol_rec_stage_test(const GpucolRecRun *run, const Stage *stage, uint32_t n, uint8_t *keep);
+extern GpucolStatus gpucol_rec_stage_compute(GpucolRecRun *run, GpucolRecExec *exec, Stage *stage, uint32_t n);
+extern GpucolStatus gpucol_rec_stage_test(const GpucolRecRun *run, const GpucolRecExec *exec, const Stage *stage,
+										  uint32_t n, uint8_t *keep);
 
 /* ---- recursion/cpu/cycles.c ---- */
 
@@ -148,8 +151,14 @@ extern GpucolStatus gpucol_rec_join_detours(GpucolRecRun *run, GpucolRecExec *ex
 extern void gpucol_rec_host_show(const GpucolRecRun *run, const Stage *stage,
 								 int noperands, uint32_t n);
 
-/* Have it compute a COMPUTE or TEST step for all rows, if it is the host's. */
-extern void gpucol_rec_host_compute(const GpucolRecRun *run, const Stage *stage, uint32_t n);
+/*
+ * Have it compute a COMPUTE or TEST step for all rows, if it is the host's; `apart`, in one of several threads, which
+ * may be GPUCOL_UNSUPPORTED.
+ */
+extern GpucolStatus gpucol_rec_host_compute(const GpucolRecRun *run, const Stage *stage, uint32_t n, bool apart);
+
+/* Can it compute the step in any thread? */
+extern bool gpucol_rec_host_is_apart(const GpucolRecRun *run, const Stage *stage);
 
 /* Take n rows that it has made of an EXPAND step into the output vector. */
 extern GpucolStatus gpucol_rec_host_take(GpucolRecRun *run, Stage *stage, const Vector *in,

@@ -10,6 +10,8 @@
  * whether it is new, so that no two touch the same part of the set; then each
  * copies the rows of its buffer that were kept to their place.
  *
+ * They also meet when one has given values as many ids as there was room for.
+ *
  * Only the first member, the caller's thread, allocates and asks for cancels.
  *
  *-------------------------------------------------------------------------
@@ -18,6 +20,7 @@
 
 #define CANDIDATES		(UINT32_C(1) << 20) /* in all buffers together, at most */
 #define LEAST_BUFFER	(UINT32_C(1) << 14)
+#define MOST_IDS		(UINT32_C(1) << 16) /* that a member gives between two meetings, at most */
 #define FAN_OUT			64		/* candidates of a row that buffers have room for */
 
 struct GpucolRecTeam
@@ -26,6 +29,7 @@ struct GpucolRecTeam
 	GpucolRecTable *table;
 	GpucolRecBuffer *buffers;	/* one for each member */
 	uint32_t	room;			/* candidates of a buffer */
+	uint32_t	ids;			/* that a member may give between two meetings; 0: the rule computes nothing */
 	int			nbuffers;
 	void		(*work) (void *context, GpucolRecTeam *team, int member);
 	void	   *context;
@@ -125,6 +129,8 @@ flush(GpucolRecTeam *team, int member)
 													team->buffers,
 													team->nbuffers);
 
+		if (status == GPUCOL_OK && team->ids > 0)
+			status = gpucol_rec_dictionary_share(team->run, (uint64_t) team->members, team->ids);
 		if (status != GPUCOL_OK)
 			gpucol_rec_team_fail(team, status);
 	}
@@ -160,6 +166,21 @@ gpucol_rec_team_emit(GpucolRecTeam *team, int member, uint32_t n,
 		return team->failed;
 	}
 	gpucol_rec_table_offer(team->table, own, n, columns);
+	return GPUCOL_OK;
+}
+
+GpucolStatus
+gpucol_rec_team_ids(GpucolRecTeam *team, int member, GpucolRecOwnIds *ids, uint32_t n)
+{
+	if (ids->left >= n)
+		return GPUCOL_OK;
+	/* there is room from the start */
+	if (ids->end > 0 && !flush(team, member))
+	{
+		team->buffers[member].ended = true;
+		return team->failed;
+	}
+	ids->left = team->ids;
 	return GPUCOL_OK;
 }
 
@@ -236,7 +257,7 @@ make_buffers(GpucolRecTeam *team)
 
 GpucolStatus
 gpucol_rec_team_run(GpucolRecRun *run, GpucolRecTable *table, uint64_t first,
-					uint64_t last, int members,
+					uint64_t last, int members, bool computes,
 					void (*work) (void *context, GpucolRecTeam *team,
 								  int member), void *context)
 {
@@ -258,6 +279,12 @@ gpucol_rec_team_run(GpucolRecRun *run, GpucolRecTable *table, uint64_t first,
 	team.piece = team.piece < 16 ? 16 : team.piece > 4096 ? 4096 : team.piece;
 	if (!make_buffers(&team))
 		return GPUCOL_END;
+	team.ids = !computes ? 0 : team.room < MOST_IDS ? team.room : MOST_IDS;
+	if (computes && gpucol_rec_dictionary_share(run, (uint64_t) team.nbuffers, team.ids) != GPUCOL_OK)
+	{
+		free_buffers(&team);
+		return GPUCOL_END;
+	}
 	pthread_mutex_init(&team.lock, NULL);
 	pthread_cond_init(&team.met, NULL);
 	team.members = team.working = gpucol_pool_hold(team.nbuffers);

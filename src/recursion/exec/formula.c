@@ -651,6 +651,36 @@ depth_of(const GpucolRecursiveFormula *formula)
 	return most;
 }
 
+/* Do all steps give numbers, and read numbers? */
+static bool
+is_of_numbers(const GpucolRecursiveFormula *formula)
+{
+	for (int s = 0; s < formula->nsteps; s++)
+	{
+		switch (formula->steps[s].kind)
+		{
+			case STEP_WRITE:
+			case STEP_CONCAT:
+			case STEP_PART:
+			case STEP_LENGTH:
+			case STEP_SEARCH:
+			case STEP_ALIKE:
+			case STEP_APPEND:
+			case STEP_FIND:
+				return false;
+			default:
+				break;
+		}
+	}
+	return !formula->has_strings && formula->result != KIND_TEXT;
+}
+
+bool
+gpucol_recursive_formula_is_apart(const GpucolRecursiveFormula *formula)
+{
+	return formula->apart;
+}
+
 GpucolRecursiveFormula *
 gpucol_recursive_formula_create(Expr *expr, const int *positions, int noperands)
 {
@@ -668,5 +698,6 @@ gpucol_recursive_formula_create(Expr *expr, const int *positions, int noperands)
 		return NULL;
 	}
 	formula->lanes = palloc(sizeof(GpucolFormulaLane) * depth_of(formula));
+	formula->apart = depth_of(formula) <= GPUCOL_FORMULA_APART && is_of_numbers(formula);
 	return formula;
 }

@@ -47,4 +47,12 @@ extern uint32 gpucol_recursive_formula_compute(const GpucolRecursiveFormula *for
 											   uint32 first, uint32 n, const int64 *const *values,
 											   const uint8 *const *nulls, GpucolRecursiveMade *made);
 
+/* Can it be computed in any thread: are all its values numbers? */
+extern bool gpucol_recursive_formula_is_apart(const GpucolRecursiveFormula *formula);
+
+/* Compute it in any thread, of n rows from `first` on; false: not all are made of 64 bits. */
+extern bool gpucol_recursive_formula_compute_apart(const GpucolRecursiveFormula *formula, const GpucolSymbols *symbols,
+												   uint32 first, uint32 n, const int64 *const *values,
+												   const uint8 *const *nulls, int64 *result, uint8 *result_nulls);
+
 #endif							/* GPUCOL_RECURSION_EXEC_FORMULA_H */

@@ -740,15 +740,13 @@ choose_rows(const GpucolRecursiveFormula *formula, const GpucolSymbols *symbols,
 	return n;
 }
 
-uint32
-gpucol_recursive_formula_compute(const GpucolRecursiveFormula *formula, const GpucolSymbols *symbols, uint32 first,
-								 uint32 n, const int64 *const *values, const uint8 *const *nulls,
-								 GpucolRecursiveMade *made)
+/* Run all steps on lanes, the first of which has the results then. */
+static void
+run_steps(const GpucolRecursiveFormula *formula, Lane *lanes, const GpucolSymbols *symbols, uint32 first, uint32 n,
+		  const int64 *const *values, const uint8 *const *nulls)
 {
-	Lane	   *top = formula->lanes;
+	Lane	   *top = lanes;
 
-	if (formula->has_strings)
-		n = choose_rows(formula, symbols, first, n, values, nulls);
 	for (int s = 0; s < formula->nsteps; s++)
 	{
 		const Step *step = &formula->steps[s];
@@ -764,6 +762,38 @@ gpucol_recursive_formula_compute(const GpucolRecursiveFormula *formula, const Gp
 		}
 		top++;
 	}
+}
+
+uint32
+gpucol_recursive_formula_compute(const GpucolRecursiveFormula *formula, const GpucolSymbols *symbols, uint32 first,
+								 uint32 n, const int64 *const *values, const uint8 *const *nulls,
+								 GpucolRecursiveMade *made)
+{
+	if (formula->has_strings)
+		n = choose_rows(formula, symbols, first, n, values, nulls);
+	run_steps(formula, formula->lanes, symbols, first, n, values, nulls);
 	take_results(formula, formula->lanes, n, made);
 	return n;
+}
+
+bool
+gpucol_recursive_formula_compute_apart(const GpucolRecursiveFormula *formula, const GpucolSymbols *symbols,
+									   uint32 first, uint32 n, const int64 *const *values, const uint8 *const *nulls,
+									   int64 *result, uint8 *result_nulls)
+{
+	Lane		lanes[GPUCOL_FORMULA_APART];
+	bool		made = true;
+
+	run_steps(formula, lanes, symbols, first, n, values, nulls);
+	for (uint32 i = 0; i < n && made; i++)
+	{
+		Value	   *value = &lanes->values[i];
+
+		made = lanes->states[i] != STATE_BAD;
+		result_nulls[first + i] = lanes->states[i] == STATE_NULL;
+		if (lanes->states[i] == STATE_GOOD && formula->result == KIND_NUMERIC)
+			made = gpucol_number_make(gpucol_packed_mantissa(value->d), gpucol_packed_scale(value->d), &value->i);
+		result[first + i] = lanes->states[i] == STATE_GOOD ? value->i : 0;
+	}
+	return made;
 }

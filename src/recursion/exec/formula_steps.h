@@ -12,6 +12,9 @@
 
 #define GPUCOL_FORMULA_STEPS	48
 
+/* Lanes that a thread has room for, of formulas that are computed apart. */
+#define GPUCOL_FORMULA_APART	8
+
 /* What a value is. */
 typedef enum GpucolFormulaKind
 {
@@ -91,6 +94,7 @@ struct GpucolRecursiveFormula
 	Oid			type;
 	bool		is_bytes;		/* the characters of texts are bytes */
 	bool		has_strings;	/* operands that are TEXT or arrays */
+	bool		apart;			/* nothing is allocated, and few lanes do */
 	const Node *tested;			/* while it is made: the argument of a CASE */
 	int			nsteps;
 	GpucolFormulaStep steps[GPUCOL_FORMULA_STEPS];

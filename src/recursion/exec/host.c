@@ -301,6 +301,21 @@ gpucol_recursive_host_compute(GpucolRecursiveHost *host, GpucolSymbols *symbols,
 	MemoryContextSwitchTo(old);
 }
 
+bool
+gpucol_recursive_host_compute_apart(const GpucolRecursiveHost *host, const GpucolSymbols *symbols, uint32 n,
+									const int64 *const *values, const uint8 *const *nulls, int64 *result,
+									uint8 *result_nulls)
+{
+	/* equal values are told by functions of PostgreSQL */
+	if (host->formula == NULL || host->result.equality != NULL || !gpucol_recursive_formula_is_apart(host->formula))
+		return false;
+	for (uint32 first = 0; first < n; first += GPUCOL_SYMBOLS_PIECE)
+		if (!gpucol_recursive_formula_compute_apart(host->formula, symbols, first, Min(n - first, GPUCOL_SYMBOLS_PIECE),
+													values, nulls, result, result_nulls))
+			return false;
+	return true;
+}
+
 GpucolRecursiveExpansion *
 gpucol_recursive_host_expansion(GpucolRecursiveHost *host)
 {

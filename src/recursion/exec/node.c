@@ -358,6 +358,17 @@ compute_host(void *context, uint32_t id, uint32_t n,
 	gpucol_recursion_count(state->memory, 0);
 }
 
+/* GpucolRecHostApart */
+static bool
+compute_apart(void *context, uint32_t id, uint32_t n, const int64_t *const *values, const uint8_t *const *nulls,
+			  int64_t *result, uint8_t *result_nulls)
+{
+	const RecursiveState *state = context;
+
+	return gpucol_recursive_host_compute_apart(state->hosts[id], state->symbols, n, (const int64 *const *) values,
+											   nulls, (int64 *) result, result_nulls);
+}
+
 /* GpucolRecExpand: rows that functions return. */
 static uint32_t
 expand_host(void *context, uint32_t id, uint32_t n, const int64_t *const *values,
@@ -496,7 +507,7 @@ start_run(RecursiveState *state)
 			gpucol_recursive_match_reset(gpucol_recursive_host_match(state->hosts[i]),
 										 state->memory);
 	state->recursion = gpucol_recursion_start(state->plan, state->memory, compute_host,
-											  expand_host, state);
+											  compute_apart, expand_host, state);
 	load_seeds(state);
 	foreach(lc, inputs)
 	{

@@ -114,6 +114,11 @@ extern void gpucol_recursive_host_compute(GpucolRecursiveHost *host,
 										  const uint8 *const *nulls,
 										  int64 *result, uint8 *result_nulls);
 
+/* The same in any thread (GpucolRecHostApart). */
+extern bool gpucol_recursive_host_compute_apart(const GpucolRecursiveHost *host, const GpucolSymbols *symbols,
+												uint32 n, const int64 *const *values, const uint8 *const *nulls,
+												int64 *result, uint8 *result_nulls);
+
 /*
  * Put a row, whose columns have been fetched into the slot, into place `row` of
  * 64-bit columns (recursion/exec/fallback.c).

@@ -264,7 +264,7 @@ start(Execution *execution)
 	execution->narrow = hands_on_narrow(plan);
 	foreach(lc, inputs)
 		execution->narrow &= !((GpucolDatalogInput *) lfirst(lc))->wide;
-	execution->recursion = gpucol_recursion_start(plan, execution->memory, compute_host, NULL,
+	execution->recursion = gpucol_recursion_start(plan, execution->memory, compute_host, NULL, NULL,
 												  execution);
 	foreach(lc, inputs)
 		load_input(execution, lfirst(lc));

@@ -173,7 +173,7 @@ release_run(void *argument)
 
 GpucolRecursion *
 gpucol_recursion_start(const GpucolRecPlan *plan, GpucolRecursionMemory *memory,
-					   GpucolRecHost host, GpucolRecExpand expand,
+					   GpucolRecHost host, GpucolRecHostApart apart, GpucolRecExpand expand,
 					   void *host_context)
 {
 	GpucolRecursion *recursion = palloc0(sizeof(GpucolRecursion));
@@ -194,6 +194,7 @@ gpucol_recursion_start(const GpucolRecPlan *plan, GpucolRecursionMemory *memory,
 	options.cancelled = is_cancelled;
 	options.context = recursion;
 	options.host = host;
+	options.apart = apart;
 	options.expand = expand;
 	options.host_context = host_context;
 	recursion->activity = gpucol_activity_begin(GPUCOL_ACTIVITY_RECURSION);

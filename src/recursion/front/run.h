@@ -39,12 +39,13 @@ extern void gpucol_recursion_count(GpucolRecursionMemory *memory, Size more);
 /*
  * Start a plan on the engine that the settings choose.  The run ends with the
  * current memory context at the latest.  All functions below raise PostgreSQL
- * errors for what a status says.  `host` computes the plan's GPUCOL_REC_HOST, `expand` its
- * GPUCOL_REC_EXPAND; they may be NULL where there are none.
+ * errors for what a status says.  `host` computes the plan's GPUCOL_REC_HOST, `apart` the
+ * same in other threads, `expand` its GPUCOL_REC_EXPAND; they may be NULL where there are none.
  */
 extern GpucolRecursion *gpucol_recursion_start(const GpucolRecPlan *plan,
 											   GpucolRecursionMemory *memory,
 											   GpucolRecHost host,
+											   GpucolRecHostApart apart,
 											   GpucolRecExpand expand,
 											   void *host_context);
 
