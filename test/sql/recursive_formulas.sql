@@ -36,7 +36,7 @@ SELECT differs('numeric', '1.50', '{x + n,x - n,x + n * m,n * m,x + n * 1.10,x +
 -- more digits than are computed with, more than the type has, by zero, no numbers
 SELECT differs('numeric', '1', '{x * 1000003.17,x * 99999999999999999.5,x / (i - 31),x % (i - 31),"(x * 7)::numeric(3,1)","x * ''NaN''","x + ''Infinity''","x * 1e300","x + 1e-300"}');
 SELECT differs('numeric', '''NaN''', '{x + n,x * 2,"round(x, 1)"}');
-SELECT differs('float8', '1.5', '{x + f,x - f,x * f,x * 1.01,x + i,f + i,"x / (f + 1)",x / f,-x,x * 1e200,x * 1e-200,"x + ''NaN''",sqrt(abs(x)) + f,x + n::float8}');
+SELECT differs('float8', '1.5', '{x + f,x - f,x * f,x * 1.01,x + i,f + i,"x / (f + 1)",x / f,-x,x * 1e200,x * 1e-200,"x + ''NaN''",sqrt(abs(x)) + f,x + n::float8,n::float8 / 3,m::float8 * x,p::float8,(n * 1e-25)::float8,"(n * 123456789012345.678)::float8",(n + 1e16)::float8,(1e30 * n)::float8,"(''NaN''::numeric + n)::float8 + x"}');
 SELECT differs('int', '1', '{x + i,x - i,x * 3,x * i,x + s,i % 7 + x % 5,x / (i - 31),x % (i - 31),x + b::int,-x,2147483647 + x - i}');
 SELECT differs('bigint', '1', '{x + b,x + i,x * b,x * i % 1000003,x - s,b / (i - 31)}');
 SELECT differs('smallint', '1', '{"(x + s)::smallint","(x * 50)::smallint","s"}');

@@ -298,6 +298,12 @@ gpucol_rec_table_take(GpucolRecTable *table, const GpucolRecBuffer *buffers,
 
 	for (b = 0; b < own; b++)
 		row += buffers[b].kept;
+	if (table->set == GPUCOL_REC_SET_NONE && buffer->n > 0)
+	{
+		memcpy(table->tuples + row * table->arity, buffer->tuples,
+			   (size_t) buffer->n * table->arity * sizeof(uint32_t));
+		return;
+	}
 	for (i = 0; i < buffer->n; i++)
 	{
 		const uint32_t *from = buffer->tuples + (size_t) i * table->arity;

@@ -555,6 +555,10 @@ compile_function(GpucolRecursiveFormula *formula, Oid funcid, List *args, Oid co
 		case F_TRUNC_NUMERIC_INT4:
 		case F_NUMERIC_NUMERIC_INT4:
 			return compile_rounding(formula, funcid, args);
+		case F_FLOAT8_NUMERIC:
+			kind = compile(formula, linitial(args));
+			add_step(formula, STEP_REAL);
+			return kind == KIND_NUMERIC ? KIND_FLOAT : KIND_NONE;
 		case F_TEXTCAT:
 			return compile_concat(formula, args, NULL, true);
 		case F_CONCAT:

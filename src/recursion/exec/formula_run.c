@@ -215,6 +215,23 @@ call_round(const Step *step, Value *x, const Value *y pg_attribute_unused())
 	return status != GPUCOL_OK ? status : make_number(mantissa, GPUCOL_PACKED_ROUND_SCALE(step->aux), x);
 }
 
+/* Powers of ten of up to so many zeros are floats; so is an integer of up to so many bits. */
+#define REAL_SCALE		18
+#define REAL_BITS		53
+
+/* The float nearest to a packed decimal: a quotient of two floats that are what they stand for. */
+static GpucolStatus
+call_real(const Step *step pg_attribute_unused(), Value *x, const Value *y pg_attribute_unused())
+{
+	__int128	mantissa = gpucol_packed_mantissa(x->d);
+	int			scale = gpucol_packed_scale(x->d);
+
+	if (gpucol_magnitude(mantissa) > UINT64CONST(1) << REAL_BITS || scale > REAL_SCALE)
+		return GPUCOL_UNSUPPORTED;
+	x->f = (double) (int64) mantissa / (double) gpucol_power10(scale);
+	return GPUCOL_OK;
+}
+
 /* Is x less than y, as PostgreSQL orders them? */
 static inline bool
 is_less(GpucolFormulaKind kind, const Value *x, const Value *y)
@@ -587,6 +604,7 @@ gpucol_formula_step_takes(const Step *step)
 		case STEP_NULL:
 			return 0;
 		case STEP_NUMBER:
+		case STEP_REAL:
 		case STEP_ROUND:
 		case STEP_WRITE:
 		case STEP_LENGTH:
@@ -622,6 +640,9 @@ run_step(const GpucolRecursiveFormula *formula, const Step *step, Lane *a, uint3
 			break;
 		case STEP_NUMBER:
 			each(step, a, b, n, call_number);
+			break;
+		case STEP_REAL:
+			each(step, a, b, n, call_real);
 			break;
 		case STEP_ROUND:
 			each(step, a, b, n, call_round);

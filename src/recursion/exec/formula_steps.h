@@ -43,6 +43,7 @@ typedef enum GpucolFormulaStepKind
 	STEP_NULL,
 	STEP_FUNCTION,				/* an opcode of one or two operands */
 	STEP_NUMBER,				/* an integer as a packed decimal */
+	STEP_REAL,					/* a packed decimal as a float */
 	STEP_ROUND,					/* aux: GPUCOL_PACKED_ROUND */
 	STEP_WRITE,					/* an integer as text */
 	STEP_CONCAT,				/* the last aux values as one; op: NULL where one is */
