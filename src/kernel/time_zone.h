@@ -36,6 +36,9 @@
 /* aux of ZONE_I and ZONE_S: from the zone's local time, else to it */
 #define GPUCOL_ZONE_TO_STAMP	1
 
+/* ... for comparisons alone, which know times beyond the last and first timestamps, too */
+#define GPUCOL_ZONE_COMPARED	2
+
 /* Followed by int64_t at[n], seconds since 2000, and int32_t offset[n], seconds east of Greenwich from then on. */
 typedef struct GpucolTimeZone
 {
@@ -141,6 +144,12 @@ gpucol_zone_move(const GpucolTimeZone *zone, int aux, int64_t stamp, int64_t *r)
 	second = (stamp >= 0 ? stamp : stamp - 999999) / 1000000;
 	usecs = INT64_C(1000000) *
 		(aux & GPUCOL_ZONE_TO_STAMP ? -gpucol_zone_local_offset(zone, second) : gpucol_zone_offset(zone, second));
+	/* there are days between the last timestamp and infinity */
+	if (aux & GPUCOL_ZONE_COMPARED)
+	{
+		*r = stamp + usecs;
+		return GPUCOL_OK;
+	}
 	return gpucol_stamp_check((__int128) stamp + usecs, r);
 }
 

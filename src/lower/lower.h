@@ -378,8 +378,8 @@ extern bool gpucol_lower_seldom(GpucolLower *l, const SubPlan *subplan, GpucolVa
 /* ... if an expression is one, have its value be of the class of what stands beside it. */
 extern void gpucol_lower_seldom_as(GpucolLower *l, const Expr *expr, const GpucolValue *as, GpucolValue *value);
 
-/* ... a date as a timestamp that compares with others as the date does */
-extern uint16 gpucol_lower_date_as_stamp(GpucolLower *l, uint16 date);
+/* ... a date or timestamp in a register as a timestamp, zoned: with time zone, that compares as it does */
+extern bool gpucol_lower_as_stamp(GpucolLower *l, Oid type, bool zoned, uint16 *reg);
 
 /*
  * lower/decimal.c: does an operation give each row the display scale that follows from its operands' greatest ones?  A

@@ -194,7 +194,7 @@ extern GpucolPipeAnswer gpucol_pipe_ask(const GpucolPipe *drive, const GpucolPip
 
 /*
  * pipe_key.c: one side of a key; that of a step, brought to the form of both, and whether it is
- * a date that becomes a timestamp.
+ * a time that becomes one of another type.
  */
 extern bool gpucol_pipe_lower_key(GpucolLower *l, Expr *expr, GpucolPipeQuestion as, GpucolValue *value);
 extern bool gpucol_pipe_lower_step_key(GpucolLower *l, const GpucolPipe *pipe, const GpucolPipeStep *step,

@@ -44,13 +44,13 @@
 /* Digits of an int64. */
 #define EXACT_DIGITS	19
 
-/* A date and a timestamp. */
+/* Are two of the types of dates and timestamps, with or without time zone, compared in the form of one? */
 static bool
-is_date_and_stamp(Oid left, Oid right)
+are_different_times(Oid left, Oid right)
 {
-	left = getBaseType(left);
-	right = getBaseType(right);
-	return (left == DATEOID && right == TIMESTAMPOID) || (left == TIMESTAMPOID && right == DATEOID);
+	return left != right &&
+		(left == DATEOID || left == TIMESTAMPOID || left == TIMESTAMPTZOID) &&
+		(right == DATEOID || right == TIMESTAMPOID || right == TIMESTAMPTZOID);
 }
 
 /* Is this operator equality, as engines have it, of these two types? */
@@ -64,7 +64,7 @@ is_equality(Oid oper, Oid left, Oid right)
 	type = lookup_type_cache(FLOAT8OID, TYPECACHE_BTREE_OPFAMILY);
 	if (get_op_opfamily_strategy(oper, type->btree_opf) == BTEqualStrategyNumber)
 		return true;
-	if (is_date_and_stamp(left, right))
+	if (are_different_times(getBaseType(left), getBaseType(right)))
 	{
 		type = lookup_type_cache(DATEOID, TYPECACHE_BTREE_OPFAMILY);
 		return get_op_opfamily_strategy(oper, type->btree_opf) == BTEqualStrategyNumber;
@@ -310,13 +310,25 @@ gpucol_pipe_add_key(const GpucolPipe *drive, GpucolPipeStep *step, Expr *outer_k
 }
 
 /*
- * Is one side of a step's key a date, and is its timestamp compared?
+ * Is one side of a step's key a date or timestamp that is compared in the form of the other side's type?
  */
 bool
 gpucol_pipe_key_is_stamp(const GpucolPipeStep *step, int number, const Node *key)
 {
-	return getBaseType(exprType(key)) == DATEOID &&
-		is_date_and_stamp(exprType(list_nth(step->outer_keys, number)), exprType(list_nth(step->inner_keys, number)));
+	Oid			outer = getBaseType(exprType(list_nth(step->outer_keys, number)));
+	Oid			inner = getBaseType(exprType(list_nth(step->inner_keys, number)));
+	Oid			type = getBaseType(exprType(key));
+
+	return are_different_times(outer, inner) &&
+		(type == DATEOID || (type == TIMESTAMPOID && (outer == TIMESTAMPTZOID || inner == TIMESTAMPTZOID)));
+}
+
+/* Does a step's key compare moments: has a side of it a time zone? */
+static bool
+key_is_zoned(const GpucolPipeStep *step, int number)
+{
+	return getBaseType(exprType(list_nth(step->outer_keys, number))) == TIMESTAMPTZOID ||
+		getBaseType(exprType(list_nth(step->inner_keys, number))) == TIMESTAMPTZOID;
 }
 
 /* The table of a key that is a column of a laid out pipe. */
@@ -359,6 +371,7 @@ gpucol_pipe_lower_step_key(GpucolLower *l, const GpucolPipe *pipe, const GpucolP
 		return gpucol_lower_decline(l, "joined columns have different forms");
 	if (cls == GPUCOL_CLASS_D && !gpucol_lower_rescale(l, &value, scale))
 		return false;
-	*reg = gpucol_pipe_key_is_stamp(step, number, key) ? gpucol_lower_date_as_stamp(l, value.reg) : value.reg;
-	return true;
+	*reg = value.reg;
+	return !gpucol_pipe_key_is_stamp(step, number, key) ||
+		gpucol_lower_as_stamp(l, getBaseType(exprType(key)), key_is_zoned(step, number), reg);
 }

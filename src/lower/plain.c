@@ -21,6 +21,7 @@
 #include "utils/timestamp.h"
 
 #include "kernel/time_shift.h"
+#include "kernel/time_zone.h"
 #include "lower/calendar.h"
 #include "lower/made_range.h"
 #include "lower/overlaps.h"
@@ -136,10 +137,18 @@ is_infinite(GpucolLower *l, uint16 reg, bool date)
 							  gpucol_calendar_op(l, GPUCOL_OP_EQ_I, reg, high));
 }
 
-/* A date as a timestamp that compares with others as the date does. */
-static uint16
-comparable_stamp(GpucolLower *l, uint16 date)
+/* Local times as moments of the session's time zone, if that is asked for. */
+static bool
+as_moment(GpucolLower *l, bool zoned, uint16 *reg)
 {
+	return !zoned || gpucol_lower_session_zone(l, GPUCOL_ZONE_TO_STAMP | GPUCOL_ZONE_COMPARED, reg);
+}
+
+/* A date as a timestamp, with or without time zone, that compares with others as the date does. */
+static bool
+comparable_stamp(GpucolLower *l, bool zoned, uint16 *reg)
+{
+	uint16		date = *reg;
 	uint16		late = gpucol_calendar_op(l, GPUCOL_OP_LE_I,
 										  gpucol_calendar_number(l, GPUCOL_END_STAMP_DAYS), date);
 	uint16		endless = gpucol_calendar_op(l, GPUCOL_OP_EQ_I, date,
@@ -150,32 +159,32 @@ comparable_stamp(GpucolLower *l, uint16 date)
 											 gpucol_calendar_number(l, 0), date);
 	uint16		stamp = gpucol_calendar_mul(l, day, USECS_PER_DAY);
 
+	if (!as_moment(l, zoned, &stamp))
+		return false;
 	stamp = gpucol_calendar_choose(l, late, gpucol_calendar_number(l, GPUCOL_END_STAMPS), stamp);
 	stamp = gpucol_calendar_choose(l, endless, gpucol_calendar_number(l, DT_NOEND), stamp);
-	return gpucol_calendar_choose(l, bottomless, gpucol_calendar_number(l, DT_NOBEGIN), stamp);
+	*reg = gpucol_calendar_choose(l, bottomless, gpucol_calendar_number(l, DT_NOBEGIN), stamp);
+	return true;
 }
 
 /*
- * Make a date comparable with timestamps; nothing here can fail.
+ * Make a date or timestamp comparable with timestamps, or, zoned, with such with time zone; nothing here can fail.
  */
-uint16
-gpucol_lower_date_as_stamp(GpucolLower *l, uint16 date)
+bool
+gpucol_lower_as_stamp(GpucolLower *l, Oid type, bool zoned, uint16 *reg)
 {
 	GpucolMask *mask = l->mask;
 	bool		may_raise = l->may_raise;
+	bool		ok = true;
 
 	l->mask = NULL;
-	date = comparable_stamp(l, date);
+	if (type == DATEOID)
+		ok = comparable_stamp(l, zoned, reg);
+	else if (type == TIMESTAMPOID)
+		ok = as_moment(l, zoned, reg);
 	l->mask = mask;
 	l->may_raise = may_raise;
-	return date;
-}
-
-/* The same of an argument that may be a date. */
-static uint16
-unmasked_stamp(GpucolLower *l, Expr *arg, uint16 reg)
-{
-	return exprType((Node *) arg) == DATEOID ? gpucol_lower_date_as_stamp(l, reg) : reg;
+	return ok;
 }
 
 static bool
@@ -184,13 +193,11 @@ lower_comparison(GpucolLower *l, const PlainFunction *f, List *args, GpucolValue
 	uint16		a;
 	uint16		b;
 
-	if (f->zoned && !gpucol_calendar_session_is_utc())
-		return gpucol_lower_decline(l, "function of a time zone other than UTC");
 	if (!lower_argument(l, linitial(args), GPUCOL_CLASS_I, &a) ||
-		!lower_argument(l, lsecond(args), GPUCOL_CLASS_I, &b))
+		!lower_argument(l, lsecond(args), GPUCOL_CLASS_I, &b) ||
+		!gpucol_lower_as_stamp(l, exprType(linitial(args)), f->zoned, &a) ||
+		!gpucol_lower_as_stamp(l, exprType(lsecond(args)), f->zoned, &b))
 		return false;
-	a = unmasked_stamp(l, linitial(args), a);
-	b = unmasked_stamp(l, lsecond(args), b);
 	return set_value(out, GPUCOL_CLASS_B, gpucol_lower_emit(l, (GpucolOpcode) f->aux, f->swap ? b : a,
 															f->swap ? a : b, GPUCOL_NO_REG, 0));
 }

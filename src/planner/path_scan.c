@@ -24,6 +24,7 @@
 #include "plan/plan.h"
 #include "guc.h"
 #include "lower/clauses.h"
+#include "planner/path_join.h"
 #include "planner/planner.h"
 #include "plan/reason.h"
 
@@ -32,6 +33,9 @@
 
 /* What a sequential scan costs at most that is sooner than an engine, and than an index. */
 #define TINY_COST	10.0
+
+/* The chance that no row passes of which many are expected. */
+#define WORST_CASE_SHARE	0.1
 
 static const CustomPathMethods path_methods = {
 	.CustomName = "GpucolScan",
@@ -261,11 +265,24 @@ wants_all_rows(const PlannerInfo *root)
 }
 
 /*
+ * Is a sequential scan for the first rows a risk?  EXISTS and LIMIT take it where many rows are expected to pass
+ * conditions, since it begins sooner than an engine.  Where the estimate errs, it tests every row of the table one
+ * by one.  A subquery that runs for each row of another is left to the estimate: the beginnings would add up.
+ */
+static bool
+may_find_none(const PlannerInfo *root, const Path *sequential, const Path *scan)
+{
+	return gpucol_cost_repeated(root) == 0 &&
+		(sequential->total_cost - scan->total_cost) * WORST_CASE_SHARE > scan->startup_cost;
+}
+
+/*
  * Where all rows are wanted, let a sequential scan that takes longer begin no sooner: of joins that cost nearly the
- * same PostgreSQL takes the one that begins sooner.
+ * same PostgreSQL takes the one that begins sooner.  So, too, where it might search all rows for the first of those
+ * that pass conditions of an engine's.
  */
 static void
-begin_together(const PlannerInfo *root, RelOptInfo *rel, const Path *scan)
+begin_together(const PlannerInfo *root, RelOptInfo *rel, const Path *scan, const List *pushed)
 {
 	ListCell   *lc;
 
@@ -273,7 +290,8 @@ begin_together(const PlannerInfo *root, RelOptInfo *rel, const Path *scan)
 	{
 		Path	   *path = lfirst(lc);
 
-		if (path->pathtype == T_SeqScan && path->total_cost > scan->total_cost && wants_all_rows(root))
+		if (path->pathtype == T_SeqScan && path->total_cost > scan->total_cost &&
+			(wants_all_rows(root) || (pushed != NIL && may_find_none(root, path, scan))))
 			path->startup_cost = Max(path->startup_cost, scan->startup_cost);
 	}
 }
@@ -323,7 +341,7 @@ gpucol_path_scan_add(PlannerInfo *root, RelOptInfo *rel, RangeTblEntry *rte)
 		rel->pathlist = NIL;
 		rel->partial_pathlist = NIL;
 	}
-	begin_together(root, rel, &path->path);
+	begin_together(root, rel, &path->path, pushed);
 	rel->pathlist = lappend(rel->pathlist, path);
 
 	if (rel->consider_parallel)
