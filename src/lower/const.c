@@ -140,13 +140,23 @@ gpucol_lower_param_is_known(const ExprContext *econtext, const Param *param)
 	return found->ptype == param->paramtype;
 }
 
+/* Is it the result of a subquery that may be executed at any time? */
+static bool
+is_harmless_result(const ExprContext *econtext, const Param *param)
+{
+	return param->paramkind == PARAM_EXEC && econtext->ecxt_param_exec_vals != NULL &&
+		econtext->ecxt_param_exec_vals[param->paramid].execPlan != NULL &&
+		gpucol_lower_init_plan_is_harmless(econtext->ecxt_param_exec_vals[param->paramid].execPlan);
+}
+
 /* Will it be?  At plan time those of the statement are taken for known, as most are. */
 static bool
 is_known_parameter(const GpucolLower *l, const Param *param)
 {
-	return l->planstate != NULL ?
-		gpucol_lower_param_is_known(l->planstate->ps_ExprContext, param) :
-		param->paramkind == PARAM_EXTERN;
+	if (l->planstate == NULL)
+		return param->paramkind == PARAM_EXTERN;
+	return gpucol_lower_param_is_known(l->planstate->ps_ExprContext, param) ||
+		is_harmless_result(l->planstate->ps_ExprContext, param);
 }
 
 /* Is a call of a harmless function with such arguments such a constant too? */

@@ -366,6 +366,9 @@ extern bool gpucol_lower_fold_test(GpucolLower *l, Expr *expr, GpucolValue *out)
 /* lower/bucket.c: width_bucket() of floats */
 extern bool gpucol_lower_bucket(GpucolLower *l, List *args, GpucolValue *out);
 
+/* lower/init_plan.c: may a subquery that nothing correlates be executed although no row asks for it? */
+extern bool gpucol_lower_init_plan_is_harmless(const SubPlanState *subplan);
+
 /* lower/plain.c: a subquery that is executed for no row (planner/seldom.c): one that asks for it is PostgreSQL's */
 extern bool gpucol_lower_seldom(GpucolLower *l, const SubPlan *subplan, GpucolValue *out);
 

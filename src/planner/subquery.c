@@ -687,6 +687,8 @@ rewrite_query(Query *query, bool top, bool keep_table, Bitmapset *asked)
 	if (query->rowMarks != NIL)
 		return 0;
 	gpucol_subquery_write_keys(query, false);
+	if (query->hasSubLinks && reason == NULL)
+		gpucol_subquery_spell_columns(query);
 	foreach(lc, query->cteList)
 	{
 		CommonTableExpr *cte = lfirst_node(CommonTableExpr, lc);

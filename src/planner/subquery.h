@@ -101,6 +101,12 @@ extern Query *gpucol_subquery_above_groups(Query *query);
 extern bool gpucol_subquery_write_keys(Query *query, bool always);
 
 /*
+ * subquery_columns.c: spell out computed columns of subqueries in a query's FROM clause where subqueries in its
+ * expressions refer to them.
+ */
+extern void gpucol_subquery_spell_columns(Query *query);
+
+/*
  * ... what a query computes of its tables as a query one level below, without WITH, DISTINCT, ORDER
  * BY and LIMIT; `columns` is its list.  The query's own parts are used for it.
  */
