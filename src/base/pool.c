@@ -31,6 +31,15 @@
 
 #define SPINS 4000				/* some tens of microseconds */
 
+/* What a thread would have the main one do; it lies on the stack of who waits for it. */
+typedef struct Question
+{
+	void		(*call) (void *arg);
+	void	   *arg;
+	bool		answered;		/* protected by the pool's lock */
+	struct Question *before;
+} Question;
+
 static struct
 {
 	_Atomic uint64_t claim __attribute__((aligned(128)));
@@ -46,12 +55,20 @@ static struct
 	int			alive;			/* threads; protected by lock */
 	bool		held;			/* they stay until the next call; protected by lock */
 	bool		busy;			/* the main thread is in a call */
+
+	_Atomic(Question *) question;	/* the last of those that are not answered; changed under lock */
+	pthread_cond_t answered;
+	bool		mute;			/* none is answered until the next call; protected by lock */
 } pool =
 {
 	.lock = PTHREAD_MUTEX_INITIALIZER,
 	.wake = PTHREAD_COND_INITIALIZER,
-	.done = PTHREAD_COND_INITIALIZER
+	.done = PTHREAD_COND_INITIALIZER,
+	.answered = PTHREAD_COND_INITIALIZER
 };
+
+/* Is this one of the pool's threads, not the main one? */
+static __thread bool of_pool;
 
 static inline void
 relax(void)
@@ -142,6 +159,7 @@ thread_main(void *arg)
 	int			share;
 
 	(void) arg;
+	of_pool = true;
 	do
 		while ((share = await_share(&shares)) >= 0)
 			do_shares(share, shares);
@@ -196,6 +214,7 @@ begin_call(int n, void (*task) (void *arg, int index), void *arg)
 	pool.arg = arg;
 	pool.finished = 0;
 	pool.waiting = false;
+	pool.mute = false;
 	pool.claim = ((pool.claim >> 32) + 1) << 32 | (uint64_t) n << 16 | 1;
 	if (pool.sleeping > 0)
 	{
@@ -205,17 +224,67 @@ begin_call(int n, void (*task) (void *arg, int index), void *arg)
 	}
 }
 
+/* Answer who asks; locked, but for the calls. */
+static void
+answer_all(void)
+{
+	while (pool.question != NULL)
+	{
+		Question   *question = pool.question;
+
+		pool.question = question->before;
+		pthread_mutex_unlock(&pool.lock);
+		question->call(question->arg);
+		pthread_mutex_lock(&pool.lock);
+		question->answered = true;
+		pthread_cond_broadcast(&pool.answered);
+	}
+}
+
+void
+gpucol_pool_answer(void)
+{
+	if (pool.question == NULL || of_pool)
+		return;
+	pthread_mutex_lock(&pool.lock);
+	answer_all();
+	pthread_mutex_unlock(&pool.lock);
+}
+
+bool
+gpucol_pool_ask(void (*call) (void *arg), void *arg)
+{
+	Question	question = {.call = call,.arg = arg};
+
+	if (!of_pool)
+	{
+		call(arg);
+		return true;
+	}
+	pthread_mutex_lock(&pool.lock);
+	if (!pool.mute)
+	{
+		question.before = pool.question;
+		pool.question = &question;
+		pthread_cond_signal(&pool.done);
+	}
+	while (!question.answered && !pool.mute)
+		pthread_cond_wait(&pool.answered, &pool.lock);
+	pthread_mutex_unlock(&pool.lock);
+	return question.answered;
+}
+
 /* Wait until all n shares are done. */
 static void
 end_call(int n)
 {
-	for (int i = 0; i < SPINS && pool.finished < n; i++)
+	for (int i = 0; i < SPINS && pool.finished < n && pool.question == NULL; i++)
 		relax();
 	if (pool.finished < n || pool.held)
 	{
 		pthread_mutex_lock(&pool.lock);
 		pool.waiting = true;
-		while (pool.finished < n)
+		for (answer_all(); pool.finished < n; answer_all())
 			pthread_cond_wait(&pool.done, &pool.lock);
 		pool.held = false;
 		pthread_mutex_unlock(&pool.lock);
@@ -248,8 +317,13 @@ gpucol_pool_abandon(void)
 	do
 		all = claim + (uint64_t) (CLAIM_SHARES(claim) - CLAIM_NEXT(claim));
 	while (!atomic_compare_exchange_weak(&pool.claim, &claim, all));
-	/* the caller's own share does not return */
-	while (pool.finished < CLAIM_NEXT(claim) - 1)
+	pthread_mutex_lock(&pool.lock);
+	pool.mute = true;
+	pool.question = NULL;
+	pthread_cond_broadcast(&pool.answered);
+	pthread_mutex_unlock(&pool.lock);
+	/* the caller's own share does not return; while it waits for the others it has none */
+	while (pool.finished < CLAIM_NEXT(claim) - (pool.waiting ? 0 : 1))
 		sched_yield();
 	pthread_mutex_lock(&pool.lock);
 	pool.held = false;

@@ -18,6 +18,8 @@
 #ifndef GPUCOL_BASE_POOL_H
 #define GPUCOL_BASE_POOL_H
 
+#include <stdbool.h>
+
 /* Threads that work at once, the caller's included, at most. */
 #define GPUCOL_POOL_MAX_THREADS	256
 
@@ -43,8 +45,18 @@ extern int	gpucol_pool_hold(int n);
 extern void gpucol_pool_run(int n, void (*task) (void *arg, int index), void *arg);
 
 /*
- * For who is about to leave a task of share 0 by longjmp, in the caller: no share is begun any more; returns when
- * those that were have returned.  Nothing where the caller is in no task.
+ * Have the main thread call call(arg), at once where it is the caller, else when it answers next: in
+ * gpucol_pool_answer, or while it waits in run for shares; returns then.  False: it answers no more, as it has left
+ * its task.  The main thread must not wait for the caller otherwise.  The call may longjmp, after gpucol_pool_abandon.
+ */
+extern bool gpucol_pool_ask(void (*call) (void *arg), void *arg);
+
+/* In the main thread, in a task: answer who asks. */
+extern void gpucol_pool_answer(void);
+
+/*
+ * For who is about to leave a task or an answer by longjmp, in the main thread: no share is begun any more; returns
+ * when those that were have returned.  Nothing where the caller is in no task.
  */
 extern void gpucol_pool_abandon(void);
 

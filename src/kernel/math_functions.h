@@ -47,4 +47,16 @@ typedef enum GpucolMathFunction
 	GPUCOL_MATH_LAST = GPUCOL_MATH_ATAN2
 } GpucolMathFunction;
 
+/* Functions of numerics of which PostgreSQL gives some digits. */
+typedef enum GpucolNumericFunction
+{
+	GPUCOL_NUMERIC_SQRT,
+	GPUCOL_NUMERIC_LN,
+	GPUCOL_NUMERIC_EXP,
+	GPUCOL_NUMERIC_UNARY = GPUCOL_NUMERIC_EXP,
+	GPUCOL_NUMERIC_LOG,			/* of y to the base x */
+	GPUCOL_NUMERIC_POWER,
+	GPUCOL_NUMERIC_FUNCTIONS
+} GpucolNumericFunction;
+
 #endif							/* GPUCOL_KERNEL_MATH_FUNCTIONS_H */

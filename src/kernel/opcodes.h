@@ -208,3 +208,7 @@ GPUCOL_OPCODE(FOLD_MIN_I, I, I, NONE, NONE)
 GPUCOL_OPCODE(FOLD_MAX_I, I, I, NONE, NONE)
 GPUCOL_OPCODE(FOLD_MIN_F, F, F, NONE, NONE) /* of equal ones the last */
 GPUCOL_OPCODE(FOLD_MAX_F, F, F, NONE, NONE)
+
+/* functions of packed decimals with PostgreSQL's digits, aux: GpucolNumericFunction; the CPU engine's */
+GPUCOL_OPCODE(MATH_P, D, D, NONE, NONE)
+GPUCOL_OPCODE(MATH2_P, D, D, D, NONE)

@@ -415,6 +415,13 @@ typedef struct GpucolHost
 	 * longjmp then.  No callback: the main thread alone may.
 	 */
 	bool		(*any_thread) (void *context, int id);
+
+	/*
+	 * A function of packed decimals (GpucolNumericFunction) as PostgreSQL computes it; a unary one reads x.
+	 * GPUCOL_UNSUPPORTED where that is an error, or no packed decimal.  The main thread alone may ask, while others
+	 * are at work, too: it does not longjmp.  No callback: it computes none.
+	 */
+	GpucolStatus (*numeric) (void *context, int function, __int128 x, __int128 y, __int128 *r);
 } GpucolHost;
 
 #endif							/* GPUCOL_KERNEL_PROGRAM_H */

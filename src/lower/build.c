@@ -210,6 +210,8 @@ may_raise(GpucolOpcode op, int aux)
 		case GPUCOL_OP_DIV_F:
 		case GPUCOL_OP_F_TO_I:
 		case GPUCOL_OP_MATH2_F:
+		case GPUCOL_OP_MATH_P:
+		case GPUCOL_OP_MATH2_P:
 		case GPUCOL_OP_DATE_ADD_I:
 		case GPUCOL_OP_TIME_DIFF_I:
 		case GPUCOL_OP_SHIFT_I:
@@ -238,8 +240,9 @@ may_raise(GpucolOpcode op, int aux)
 static bool
 is_dear(GpucolOpcode op, int aux)
 {
-	return op == GPUCOL_OP_MATH2_F || (op == GPUCOL_OP_MATH_F && aux != GPUCOL_MATH_CEIL && aux != GPUCOL_MATH_FLOOR &&
-									   aux != GPUCOL_MATH_ROUND && aux != GPUCOL_MATH_TRUNC);
+	return op == GPUCOL_OP_MATH2_F || op == GPUCOL_OP_MATH_P || op == GPUCOL_OP_MATH2_P ||
+		(op == GPUCOL_OP_MATH_F && aux != GPUCOL_MATH_CEIL && aux != GPUCOL_MATH_FLOOR && aux != GPUCOL_MATH_ROUND &&
+		 aux != GPUCOL_MATH_TRUNC);
 }
 
 /* The register of an equal instruction that later ones may read; GPUCOL_NO_REG if there is none. */

@@ -57,6 +57,7 @@ typedef struct HostContext
 	GpucolOrder **orders;
 	ExprContext *econtext;
 	MemoryContext scratch;		/* one value's memory */
+	MemoryContext numerics;		/* the same, of functions of numerics */
 	bool		may_refuse;		/* some test may refuse a value, */
 	bool		refused;		/* and has */
 } HostContext;
@@ -205,6 +206,13 @@ host_any_thread(void *arg, int id)
 	return ((HostContext *) arg)->tests[id].match != NULL;
 }
 
+/* GpucolHost's callback. */
+static GpucolStatus
+host_numeric(void *arg, int function, __int128 x, __int128 y, __int128 *r)
+{
+	return gpucol_host_numeric(((HostContext *) arg)->numerics, function, x, y, r);
+}
+
 /* Is it the call that stands for tables of time zones?  Then the zone, and where they are kept. */
 static Expr *
 init_zones(HostTest *test, Expr *expr)
@@ -260,6 +268,7 @@ gpucol_host_init(GpucolHost *host, GpucolLower *l, PlanState *ps)
 	context->scratch = AllocSetContextCreate(CurrentMemoryContext,
 											 "gpucol host test",
 											 ALLOCSET_SMALL_SIZES);
+	context->numerics = AllocSetContextCreate(CurrentMemoryContext, "gpucol numerics", ALLOCSET_SMALL_SIZES);
 	for (int i = 0; i < l->nhosts; i++)
 	{
 		init_test(&context->tests[i], l, &l->hosts[i], ps);
@@ -276,6 +285,7 @@ gpucol_host_init(GpucolHost *host, GpucolLower *l, PlanState *ps)
 	host->cuts = host_cuts;
 	host->array = host_array;
 	host->any_thread = host_any_thread;
+	host->numeric = host_numeric;
 }
 
 bool

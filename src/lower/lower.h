@@ -409,6 +409,10 @@ extern uint16 gpucol_lower_packed_scale(GpucolLower *l, const GpucolValue *v);
 extern bool gpucol_lower_rounding(GpucolLower *l, Oid funcid, List *args,
 								  bool *matched, GpucolValue *out);
 
+/* lower/numeric_math.c */
+extern bool gpucol_lower_numeric_math(GpucolLower *l, Oid funcid, List *args, bool *matched, GpucolValue *out);
+extern GpucolStatus gpucol_host_numeric(MemoryContext scratch, int function, __int128 x, __int128 y, __int128 *r);
+
 /* Has each row a display scale of its own? */
 static inline bool
 gpucol_value_scale_varies(const GpucolValue *v)

@@ -611,7 +611,8 @@ lower_float_cast(GpucolLower *l, List *args, GpucolValue *out)
 }
 
 /*
- * Lower a function of one decimal, an expression: rounding, sign, casts; or the cast of money.  *matched says
+ * Lower a function of one decimal, an expression: rounding, sign, casts; or the cast of money, or a root, logarithm or
+ * power.  *matched says
  * whether it is one that is known here.
  */
 bool
@@ -621,7 +622,10 @@ gpucol_lower_rounding(GpucolLower *l, Oid funcid, List *args, bool *matched, Gpu
 	GpucolValue v;
 	int			scale;
 	uint16		reg;
+	bool		ok = gpucol_lower_numeric_math(l, funcid, args, matched, out);
 
+	if (*matched)
+		return ok;
 	*matched = funcid == F_NUMERIC_MONEY || funcid == F_NUMERIC_NUMERIC_INT4 || find_rounding(funcid, &r);
 	if (!*matched)
 		return false;

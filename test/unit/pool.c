@@ -2,8 +2,8 @@
  *
  * pool.c
  *	  The compute threads (base/pool.h): every share is done once, whoever does it,
- *	  shares that wait for each other run at once, idle threads end, and fewer are had
- *	  where more are refused.
+ *	  shares that wait for each other run at once, the main thread answers who asks it, idle
+ *	  threads end, and fewer are had where more are refused.
  *
  *-------------------------------------------------------------------------
  */
@@ -170,6 +170,66 @@ count_threads(void)
 	return n - 2 - extra;
 }
 
+/* Shares that have the main thread count for them, each time that it answers or waits. */
+typedef struct Asking
+{
+	pthread_t	main;
+	int			answers;		/* counted by the main thread alone */
+	_Atomic int asked;
+	_Atomic int refused;
+	int			leaves_at;		/* the main thread leaves by longjmp at so many answers; 0: it does not */
+} Asking;
+
+static void
+count_answer(void *arg)
+{
+	Asking	   *asking = arg;
+
+	CHECK(pthread_equal(pthread_self(), asking->main), "answered by another thread");
+	if (asking->leaves_at > 0 && asking->answers == asking->leaves_at)
+	{
+		gpucol_pool_abandon();
+		longjmp(away, 1);
+	}
+	asking->answers++;
+}
+
+static void
+ask(void *arg, int index)
+{
+	Asking	   *asking = arg;
+
+	for (int i = 0; i < 20; i++)
+	{
+		if (gpucol_pool_ask(count_answer, asking))
+			atomic_fetch_add(&asking->asked, 1);
+		else
+			atomic_fetch_add(&asking->refused, 1);
+		if (index == 0)
+			gpucol_pool_answer();
+	}
+}
+
+static void
+test_asking(int calls)
+{
+	static Asking asking;
+
+	for (volatile int call = 0; call < calls; call++)
+	{
+		bool		leaves = call % 3 == 2;
+
+		memset(&asking, 0, sizeof(asking));
+		asking.main = pthread_self();
+		asking.leaves_at = leaves ? 1 + (int) (check_random() % (MAX_SHARES * 20 - 1)) : 0;
+		if (setjmp(away) == 0)
+			gpucol_pool_run(MAX_SHARES, ask, &asking);
+		CHECK(asking.answers == asking.asked, "%d answers, %d were asked for", asking.answers, asking.asked);
+		CHECK(leaves || asking.answers == MAX_SHARES * 20, "%d answers", asking.answers);
+		CHECK(leaves || asking.refused == 0, "%d refused", asking.refused);
+	}
+}
+
 /* So many threads, which may take a while to end, or to be listed no more. */
 static bool
 become_threads(int n)
@@ -222,6 +282,7 @@ main(void)
 		test_together(nshares, 300);
 	test_nested();
 	test_abandoned(300);
+	test_asking(600);
 	test_governed();
 	return check_summary("pool");
 }

@@ -340,6 +340,7 @@ struct GpucolCpuWorker
 
 	struct GpucolCpuFew *few;	/* what operations keep, NULL: nothing yet: texts of few values (few.c), */
 	struct GpucolCpuQuotients *quotients;	/* quotients (expr_packed.c), */
+	struct GpucolCpuNumericMath *numerics;	/* digits of functions of numerics (numeric_math.c), */
 	struct GpucolCpuAges *ages; /* ages (expr_time.c) */
 
 	/* its share of the window: vectors that it has taken */
@@ -352,7 +353,6 @@ struct GpucolCpuWorker
 
 	GpucolDecoder *decoders;	/* of raw bytes, by column; NULL: there are none */
 	GpucolBytes *values;		/* 1,024, of a column whose values are not kept */
-
 	uint64_t	vectors_read;
 	uint64_t	grouped;		/* AGG: rows since its table was drained */
 	uint16_t	summed;			/* AGG: register that was summed last in the vector, and its sum */

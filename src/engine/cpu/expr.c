@@ -358,7 +358,8 @@ list_branch(GpucolCpuFrame *f, Branch *branch)
 	const GpucolInstr *instr = f->instr;
 
 	f->rows = NULL;
-	if (instr->mask == GPUCOL_NO_REG || (instr->op != GPUCOL_OP_MATH_F && instr->op != GPUCOL_OP_MATH2_F))
+	if (instr->mask == GPUCOL_NO_REG || (instr->op != GPUCOL_OP_MATH_F && instr->op != GPUCOL_OP_MATH2_F &&
+												instr->op != GPUCOL_OP_MATH_P && instr->op != GPUCOL_OP_MATH2_P))
 		return;
 	if (branch->mask != instr->mask)
 	{

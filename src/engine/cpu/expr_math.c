@@ -1,7 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * expr_math.c
- *	  Functions of floats, by the mathematical library that PostgreSQL's own call.
+ *	  Functions of floats, by the mathematical library that PostgreSQL's own call; and of packed
+ *	  decimals (engine/cpu/numeric_math.c).
  *
  * Results and errors are those of float.c of PostgreSQL.  The few functions that are an
  * instruction or two go through a vector in a loop; the others are called row by row.
@@ -12,6 +13,7 @@
 #include <math.h>
 
 #include "engine/cpu/expr_ops.h"
+#include "engine/cpu/numeric_math.h"
 #include "kernel/math_functions.h"
 
 #define RADIANS_PER_DEGREE	0.0174532925199432957692
@@ -228,13 +230,13 @@ call_loop(int function, const double *xs, double *rs, uint32_t n)
 	}
 }
 
-/* The number of rows that the function is called for; others become zero. */
+/* The number of rows that the function is called for; others become zero, of `size` bytes. */
 static uint32_t
-open_rows(GpucolCpuFrame *f)
+open_rows(GpucolCpuFrame *f, size_t size)
 {
 	if (f->rows == NULL)
 		return f->n;
-	memset(f->dst->v.f, 0, sizeof(double) * f->n);
+	memset(f->dst->v.any, 0, size * f->n);
 	return f->nrows;
 }
 
@@ -250,7 +252,7 @@ gpucol_cpu_op_MATH_F(GpucolCpuFrame *f)
 	gpucol_cpu_op_nulls(f->dst, f->a, NULL, f->n);
 	if (call_loop(f->instr->aux, xs, rs, f->n))
 		return GPUCOL_OK;
-	for (uint32_t i = 0, n = open_rows(f); i < n; i++)
+	for (uint32_t i = 0, n = open_rows(f, sizeof(double)); i < n; i++)
 	{
 		uint32_t	j = f->rows != NULL ? f->rows[i] : i;
 		double		r = 0;
@@ -270,7 +272,7 @@ GpucolStatus
 gpucol_cpu_op_MATH2_F(GpucolCpuFrame *f)
 {
 	gpucol_cpu_op_nulls(f->dst, f->a, f->b, f->n);
-	for (uint32_t i = 0, n = open_rows(f); i < n; i++)
+	for (uint32_t i = 0, n = open_rows(f, sizeof(double)); i < n; i++)
 	{
 		uint32_t	j = f->rows != NULL ? f->rows[i] : i;
 		double		r = 0;
@@ -281,4 +283,55 @@ gpucol_cpu_op_MATH2_F(GpucolCpuFrame *f)
 		f->dst->v.f[j] = status == GPUCOL_OK ? r : 0;
 	}
 	return GPUCOL_OK;
+}
+
+/* A function of one packed decimal, or of two. */
+static GpucolStatus
+compute_packed(GpucolCpuFrame *f, const GpucolCpuReg *b)
+{
+	GpucolRun  *run = f->worker->run;
+	uint32_t	n;
+
+	if (f->worker->numerics == NULL)
+		f->worker->numerics = gpucol_cpu_alloc0(run, gpucol_cpu_numeric_math_size);
+	if (f->worker->numerics == NULL)
+		return GPUCOL_OUT_OF_MEMORY;
+	n = open_rows(f, sizeof(__int128));
+	for (uint32_t i = 0; i < n; i++)
+	{
+		uint32_t	j = f->rows != NULL ? f->rows[i] : i;
+		GpucolStatus status;
+
+		f->dst->v.d[j] = 0;
+		if (GPUCOL_CPU_NULL_AT(f->dst, j))
+			continue;
+		status = gpucol_cpu_numeric_math(f->worker->numerics, run->host, f->instr->aux, f->a->v.d[j],
+										 b == NULL ? 0 : b->v.d[j], &f->dst->v.d[j]);
+		if (status != GPUCOL_OK && gpucol_cpu_op_counts(f, j))
+			return status;
+		if (status != GPUCOL_OK)
+			f->dst->v.d[j] = 0;
+	}
+	return GPUCOL_OK;
+}
+
+GpucolStatus
+gpucol_cpu_op_MATH_P(GpucolCpuFrame *f)
+{
+	gpucol_cpu_op_nulls(f->dst, f->a, NULL, f->n);
+	gpucol_cpu_expr_widen(f->a, f->n);
+	f->dst->narrow = false;
+	f->dst->wide = true;
+	return compute_packed(f, NULL);
+}
+
+GpucolStatus
+gpucol_cpu_op_MATH2_P(GpucolCpuFrame *f)
+{
+	gpucol_cpu_op_nulls(f->dst, f->a, f->b, f->n);
+	gpucol_cpu_expr_widen(f->a, f->n);
+	gpucol_cpu_expr_widen(f->b, f->n);
+	f->dst->narrow = false;
+	f->dst->wide = true;
+	return compute_packed(f, f->b);
 }

@@ -484,6 +484,7 @@ do_share(void *arg, int index)
 		if (worker->status == GPUCOL_OK && !none)
 			worker->status = do_vector_up_to_error(worker, vector);
 		end_vector(worker);
+		gpucol_pool_answer();
 	}
 }
 
