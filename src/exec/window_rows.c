@@ -3,10 +3,10 @@
  * window_rows.c
  *	  The rows that window functions are computed over: columns of values, in memory.
  *
- * Everything lives in one memory context that is counted in the session's budget.  A
- * value by reference is copied once, behind the one before it; short ones that come again and again, such as those of a
- * column of few values, have one copy, so that whoever reads them in another order finds them in the cache.  Numerics that come as mantissas of 64 bits and are
- * read as such stay so: sums, codes and results ask for nothing else.
+ * Everything lives in one memory context that is counted in the session's budget.  A value by reference is copied
+ * once, behind the one before it; short ones that come again and again, such as those of a column of few values,
+ * have one copy, so that whoever reads them in another order finds them in the cache.  Numerics that come as
+ * mantissas of 64 bits and are read as such stay so: sums, codes and results ask for nothing else.
  *
  *-------------------------------------------------------------------------
  */
