@@ -88,7 +88,7 @@ typedef struct DatalogRelation
 	int			component;		/* strongly connected component = stratum */
 	uint16		number;			/* in the plan */
 	int			vertex;			/* stratify.c: in the graph */
-	bool		few;			/* demand.c: what is asked for, few rows */
+	bool		few;			/* demand.c: what is asked for, few rows to begin with */
 	double		rows;			/* known or estimated */
 	bool		repeats;		/* an input of which many rows are there more than once */
 	bool		aggregated;		/* read by an aggregate, which counts each row once */

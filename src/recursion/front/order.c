@@ -5,7 +5,9 @@
  *
  * Greedy: always the atom with the fewest expected rows for each row so far, from
  * the sizes and distinct values of its relation and the columns that are known.  The
- * atom to begin with is the one whose greedy order has the least cost.
+ * atom to begin with is the one whose greedy order has the least cost.  What is asked for
+ * is a good beginning, but may become more: behind it, all of that is not paired with rows
+ * that nothing connects it to.
  *
  * Atoms wait in a heap.  A variable that gets a value moves only the atoms that
  * mention it, so an order of n atoms takes n log n steps.
@@ -39,6 +41,7 @@ struct DatalogOrder
 	List	   *const *uses;
 	double		unknown_rows;
 	Bitmapset  *bound;
+	bool		begun;			/* an atom has been joined */
 	Atom	   *atoms;			/* by position in the body */
 	pairingheap *waiting;
 };
@@ -62,7 +65,7 @@ expected_matches(const DatalogOrder *order, const DatalogLiteral *atom)
 {
 	const DatalogRelation *relation = atom->relation;
 	double		rows = relation->input && !relation->derived ?
-		relation->rows : relation->few ? 1 : order->unknown_rows;
+		relation->rows : !relation->few ? order->unknown_rows : order->begun ? sqrt(order->unknown_rows) : 1;
 	double		keys = 1;
 	bool		all = true;
 	ListCell   *lc;
@@ -103,6 +106,7 @@ gpucol_datalog_order_create(List *body, List *const *uses, const Bitmapset *boun
 	order->uses = uses;
 	order->unknown_rows = unknown_rows;
 	order->bound = bms_copy(bound);
+	order->begun = false;
 	order->atoms = palloc0(sizeof(Atom) * (list_length(body) + 1));
 	order->waiting = pairingheap_allocate(compare_atoms, NULL);
 	foreach(lc, body)
@@ -119,6 +123,17 @@ gpucol_datalog_order_create(List *body, List *const *uses, const Bitmapset *boun
 	return order;
 }
 
+/* What is known of a waiting atom has changed. */
+static void
+expect_again(DatalogOrder *order, Atom *atom)
+{
+	if (!atom->waits)
+		return;
+	pairingheap_remove(order->waiting, &atom->node);
+	atom->matches = expected_matches(order, atom->literal);
+	add_waiting(order, atom);
+}
+
 void
 gpucol_datalog_order_bind(DatalogOrder *order, int variable)
 {
@@ -128,15 +143,7 @@ gpucol_datalog_order_bind(DatalogOrder *order, int variable)
 		return;
 	order->bound = bms_add_member(order->bound, variable);
 	foreach(lc, order->uses[variable])
-	{
-		Atom	   *atom = &order->atoms[lfirst_int(lc)];
-
-		if (!atom->waits)
-			continue;
-		pairingheap_remove(order->waiting, &atom->node);
-		atom->matches = expected_matches(order, atom->literal);
-		add_waiting(order, atom);
-	}
+		expect_again(order, &order->atoms[lfirst_int(lc)]);
 }
 
 void
@@ -144,6 +151,12 @@ gpucol_datalog_order_take(DatalogOrder *order, int position)
 {
 	pairingheap_remove(order->waiting, &order->atoms[position].node);
 	order->atoms[position].waits = false;
+	if (order->begun)
+		return;
+	order->begun = true;
+	for (int i = 0; i < list_length(order->body); i++)
+		if (order->atoms[i].waits && order->atoms[i].literal->relation->few)
+			expect_again(order, &order->atoms[i]);
 }
 
 int
@@ -163,6 +176,7 @@ begin_trial(const DatalogOrder *order, DatalogOrder *trial)
 {
 	bms_free(trial->bound);
 	trial->bound = bms_copy(order->bound);
+	trial->begun = order->begun;
 	pairingheap_reset(trial->waiting);
 	for (int i = 0; i < list_length(order->body); i++)
 	{
