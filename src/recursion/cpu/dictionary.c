@@ -173,6 +173,9 @@ gpucol_rec_dictionary_intern_column(GpucolRecRun *run, uint32_t n, const int64_t
 /* Ids that a thread takes at a time. */
 #define IDS_TAKEN	64
 
+/* Memory must be left for so many times the whole array of small values. */
+#define SHARE_SPARE	8
+
 GpucolStatus
 gpucol_rec_dictionary_share(GpucolRecRun *run, uint64_t members, uint32_t n)
 {
@@ -180,6 +183,10 @@ gpucol_rec_dictionary_share(GpucolRecRun *run, uint64_t members, uint32_t n)
 	uint64_t	room = members * ((uint64_t) n + IDS_TAKEN);
 
 	if (dictionary->nvalues + room >= MAX_IDS)
+		return GPUCOL_OUT_OF_MEMORY;
+	/* one thread takes of the array what it needs */
+	if (dictionary->direct_allocated < DIRECT_LIMIT &&
+		gpucol_budget_left(&run->memory) / SHARE_SPARE < DIRECT_LIMIT * sizeof(uint32_t))
 		return GPUCOL_OUT_OF_MEMORY;
 	GPUCOL_REC_TRY(grow_direct(dictionary, &run->memory, DIRECT_LIMIT));
 	GPUCOL_REC_TRY(gpucol_rec_reserve(&run->memory, (void **) &dictionary->values, &dictionary->values_allocated,
