@@ -607,11 +607,11 @@ update_acc(GpucolCpuWorker *worker, GpucolCpuGroups *groups, const GpucolCpuAcc 
 	uint64_t   *states = groups->states + acc->offset;
 	GpucolStatus status = GPUCOL_OK;
 
-	if (worker->run->program->nkeys == 0)
+	if (worker->run->program->nkeys == 0 || worker->only)
 	{
 		bool		done;
 
-		status = update_only(worker, acc, valid, states, &done);
+		status = update_only(worker, acc, valid, states + worker->ids[0] * stride, &done);
 		if (done)
 			return status;
 	}
@@ -786,6 +786,7 @@ gpucol_cpu_agg_update(GpucolCpuWorker *worker, const GpucolCpuVector *vector)
 	GpucolStatus status;
 
 	worker->nruns = 0;
+	worker->only = false;
 	worker->summed = GPUCOL_NO_REG;
 	groups = own != NULL ? own : groups;
 	if (dense && run->program->nkeys == 0)

@@ -330,6 +330,7 @@ struct GpucolCpuWorker
 	uint8_t    *valid;			/* 1,024 */
 	uint32_t   *ids;			/* 1,024 group numbers */
 	uint32_t	nruns;			/* of equal ones, which the groups' table has; 0 = unknown */
+	bool		only;			/* dense.c: all are one */
 	uint64_t   *hashes;			/* 1,024 */
 	uint64_t   *keys;			/* key words, 1,024 each */
 	uint16_t   *moved;			/* AGG of a part: registers that groups are made of */

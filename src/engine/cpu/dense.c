@@ -19,7 +19,8 @@
  * slot is looked up once and remembered.
  *
  * Consecutive rows of one group would wait for each other's store: few slots
- * are kept in several copies, used in turn.
+ * are kept in several copies, used in turn.  Where all rows of a vector have one
+ * slot, their sum is added at once.
  *
  * Numbers that are computed go the same way where bounds are known (bounds.c).
  * States that channels cannot hold (floats, wide numbers) are advanced
@@ -38,6 +39,9 @@
 #include "engine/cpu/agg.h"
 #include "engine/cpu/dense.h"
 #include "kernel/bitpack.h"
+
+/* Of fewer rows it is not asked whether they have one slot. */
+#define FEW_ROWS	16
 
 /* ---- plan of a grouped segment ---- */
 
@@ -438,6 +442,11 @@ add_value_keys(GpucolCpuWorker *worker, uint32_t *slots)
 
 		if (!key->by_value)
 			continue;
+		if (reg->cls == GPUCOL_CLASS_I && reg->nulls == NULL)
+		{
+			add_values(reg->v.i, n, key->base, key->nullable ? last - 1 : last, key->stride, slots);
+			continue;
+		}
 		for (uint32_t j = 0; j < n; j++)
 			values[j] = key_value(reg, j);
 		for (uint32_t j = 0; j < n && key->nullable && reg->nulls != NULL; j++)
@@ -461,6 +470,26 @@ send_away(const uint32_t *mask, uint32_t slot, uint32_t *slots)
 	for (uint32_t w = 0; w < GPUCOL_LANES; w++)
 		for (uint32_t bits = ~mask[w]; bits != 0; bits &= bits - 1)
 			slots[w * 32 + (uint32_t) __builtin_ctz(bits)] = slot;
+}
+
+/* Where the rows' slots are in the channels. */
+typedef struct Places
+{
+	uint32_t	at[GPUCOL_VECTOR_VALUES];
+	bool		one;			/* all rows have that of the first one */
+} Places;
+
+/* Are all of some slots the same, as those of rows that a join has turned by their keys are (expand.c)? */
+GPUCOL_CPU_CLONES static bool
+are_same(const uint32_t *slots, uint32_t n)
+{
+	uint32_t	differ = 0;
+
+	if (n < FEW_ROWS || slots[0] != slots[n / 2] || slots[0] != slots[n - 1])
+		return false;
+	for (uint32_t j = 0; j < n; j++)
+		differ |= slots[j] ^ slots[0];
+	return differ == 0;
 }
 
 /* Turn slots into places of their copies. */
@@ -493,12 +522,35 @@ fill_addends(const uint64_t *codes, const uint16_t *sel, uint32_t n, const uint3
 	}
 }
 
+/* The sum and the greatest of some words. */
+GPUCOL_CPU_CLONES static uint64_t
+sum_words(const uint64_t *words, uint32_t n)
+{
+	uint64_t	sum = 0;
+
+	for (uint32_t j = 0; j < n; j++)
+		sum += words[j];
+	return sum;
+}
+
+GPUCOL_CPU_CLONES static uint64_t
+greatest_word(const uint64_t *words, uint32_t n)
+{
+	uint64_t	greatest = 0;
+
+	for (uint32_t j = 0; j < n; j++)
+		greatest = words[j] > greatest ? words[j] : greatest;
+	return greatest;
+}
+
 /* Advance one channel. */
 static void
-add_channel_rows(uint64_t *channel, const uint32_t *places, const uint64_t *addends, uint32_t n)
+add_channel_rows(uint64_t *channel, const Places *places, const uint64_t *addends, uint32_t n)
 {
-	for (uint32_t j = 0; j < n; j++)
-		channel[places[j]] += addends[j];
+	if (places->one)
+		channel[places->at[0]] += sum_words(addends, n);
+	for (uint32_t j = 0; j < n && !places->one; j++)
+		channel[places->at[j]] += addends[j];
 }
 
 /* What a channel of extremes is given: 0 where NULL. */
@@ -537,11 +589,18 @@ fill_computed(const int64_t *values, const uint8_t *nulls, uint32_t n, uint64_t 
 
 /* Advance a channel of extremes. */
 static void
-raise_channel_rows(uint64_t *channel, const uint32_t *places, const uint64_t *values, uint32_t n)
+raise_channel_rows(uint64_t *channel, const Places *places, const uint64_t *values, uint32_t n)
 {
+	uint64_t	only = places->one ? greatest_word(values, n) : 0;
+
+	if (places->one)
+	{
+		values = &only;
+		n = 1;
+	}
 	for (uint32_t j = 0; j < n; j++)
 	{
-		uint64_t   *word = &channel[places[j]];
+		uint64_t   *word = &channel[places->at[j]];
 
 		if (values[j] > *word)
 			*word = values[j];
@@ -550,25 +609,50 @@ raise_channel_rows(uint64_t *channel, const uint32_t *places, const uint64_t *va
 
 /* Count rows in a channel. */
 static void
-add_channel_ones(uint64_t *channel, const uint32_t *places, uint64_t one, uint32_t n)
+add_channel_ones(uint64_t *channel, const Places *places, uint64_t one, uint32_t n)
 {
-	for (uint32_t j = 0; j < n; j++)
-		channel[places[j]] += one;
+	if (places->one)
+		channel[places->at[0]] += one * n;
+	for (uint32_t j = 0; j < n && !places->one; j++)
+		channel[places->at[j]] += one;
 }
 
 /* Advance the only channel from 32-bit codes, without addends in between. */
 static void
-add_channel_codes(uint64_t *channel, const uint32_t *places, const uint32_t *codes,
+add_channel_codes(uint64_t *channel, const Places *places, const uint32_t *codes,
 				  uint64_t one, uint32_t n)
 {
-	for (uint32_t j = 0; j < n; j++)
-		channel[places[j]] += codes[j] + one;
+	uint64_t	sum = 0;
+
+	for (uint32_t j = 0; j < n && places->one; j++)
+		sum += codes[j] + one;
+	if (places->one)
+		channel[places->at[0]] += sum;
+	for (uint32_t j = 0; j < n && !places->one; j++)
+		channel[places->at[j]] += codes[j] + one;
+}
+
+/* Add computed values, if `sign` is 1, and a bias to a channel; of NULLs neither. */
+static void
+add_computed(GpucolCpuWorker *worker, const GpucolCpuReg *reg, uint64_t sign, uint64_t bias, uint64_t *channel,
+			 const Places *places)
+{
+	const int64_t *values = reg->cls == GPUCOL_CLASS_D ? reg->n : reg->v.i;
+	uint32_t	n = worker->nsel;
+
+	if (places->one && reg->nulls == NULL)
+		channel[places->at[0]] += (sign > 0 ? sum_words((const uint64_t *) values, n) : 0) + bias * n;
+	else
+	{
+		fill_computed(values, reg->nulls, n, sign, bias, worker->hashes);
+		add_channel_rows(channel, places, worker->hashes, n);
+	}
 }
 
 /* Advance the channels of an argument that is computed. */
 static void
 update_computed(GpucolCpuWorker *worker, const GpucolCpuDense *plan, const GpucolDenseArg *arg,
-				uint64_t *channels, const uint32_t *places)
+				uint64_t *channels, const Places *places)
 {
 	const GpucolCpuReg *reg = &worker->regs[arg->reg];
 	const int64_t *values = reg->cls == GPUCOL_CLASS_D ? reg->n : reg->v.i;
@@ -579,14 +663,10 @@ update_computed(GpucolCpuWorker *worker, const GpucolCpuDense *plan, const Gpuco
 	{
 		one = (plan->shift[arg->sum] < 64 ? UINT64_C(1) << plan->shift[arg->sum] : 0) -
 			(uint64_t) arg->reference;
-		fill_computed(values, reg->nulls, n, 1, one, worker->hashes);
-		add_channel_rows(channels + arg->sum, places, worker->hashes, n);
+		add_computed(worker, reg, 1, one, channels + arg->sum, places);
 	}
 	if (arg->count >= 0 && arg->count != arg->sum)
-	{
-		fill_computed(values, reg->nulls, n, 0, UINT64_C(1) << plan->shift[arg->count], worker->hashes);
-		add_channel_rows(channels + arg->count, places, worker->hashes, n);
-	}
+		add_computed(worker, reg, 0, UINT64_C(1) << plan->shift[arg->count], channels + arg->count, places);
 	if (arg->least >= 0)
 	{
 		fill_computed(values, reg->nulls, n, UINT64_MAX,
@@ -603,7 +683,7 @@ update_computed(GpucolCpuWorker *worker, const GpucolCpuDense *plan, const Gpuco
 /* Advance the channels of an argument. */
 static void
 update_arg(GpucolCpuWorker *worker, const GpucolCpuDense *plan, const GpucolDenseArg *arg,
-		   const GpucolCpuVector *vector, uint64_t *channels, const uint32_t *places)
+		   const GpucolCpuVector *vector, uint64_t *channels, const Places *places)
 {
 	const uint16_t *sel = worker->full ? NULL : worker->sel;
 	const uint32_t *nulls;
@@ -661,7 +741,9 @@ update_arg(GpucolCpuWorker *worker, const GpucolCpuDense *plan, const GpucolDens
 static GpucolStatus
 fill_ids(GpucolCpuWorker *worker, GpucolCpuGroups *groups, const uint32_t *slots)
 {
-	for (uint32_t j = 0; j < worker->nsel; j++)
+	uint32_t	n = worker->only ? 1 : worker->nsel;
+
+	for (uint32_t j = 0; j < n; j++)
 	{
 		if (groups->slot_groups[slots[j]] == 0)
 		{
@@ -672,6 +754,8 @@ fill_ids(GpucolCpuWorker *worker, GpucolCpuGroups *groups, const uint32_t *slots
 		}
 		worker->ids[j] = groups->slot_groups[slots[j]] - 1;
 	}
+	for (uint32_t j = n; j < worker->nsel; j++)
+		worker->ids[j] = worker->ids[0];
 	return GPUCOL_OK;
 }
 
@@ -685,7 +769,7 @@ gpucol_cpu_dense_group(GpucolCpuWorker *worker, GpucolCpuGroups *groups,
 {
 	const GpucolCpuDense *plan = worker->run->agg.dense;
 	uint32_t	slots[GPUCOL_VECTOR_VALUES];
-	uint32_t	places[GPUCOL_VECTOR_VALUES];
+	Places		places;
 	bool		others = false;
 	GpucolStatus status = gpucol_cpu_dense_fit(worker->run, groups);
 
@@ -700,11 +784,12 @@ gpucol_cpu_dense_group(GpucolCpuWorker *worker, GpucolCpuGroups *groups,
 	add_value_keys(worker, slots);
 	if (plan->whole && worker->full && worker->live < worker->nsel)
 		send_away(worker->mask, plan->nslots, slots);
-	spread_slots(slots, worker->nsel, plan->copies, (uint32_t) plan->nchannels, places);
+	worker->only = places.one = are_same(slots, worker->nsel);
+	spread_slots(slots, places.one ? 1 : worker->nsel, plan->copies, (uint32_t) plan->nchannels, places.at);
 	for (int a = 0; a < plan->nargs; a++)
-		update_arg(worker, plan, &plan->args[a], vector, groups->channels, places);
+		update_arg(worker, plan, &plan->args[a], vector, groups->channels, &places);
 	if (plan->rows_alone)
-		add_channel_ones(groups->channels + plan->rows_channel, places,
+		add_channel_ones(groups->channels + plan->rows_channel, &places,
 						 UINT64_C(1) << plan->shift[plan->rows_channel], worker->nsel);
 	for (int a = 0; a < worker->run->agg.naccs; a++)
 		others |= !plan->acc[a];
