@@ -241,6 +241,7 @@ lower_agg(GpucolExec *exec, GpucolLower *l)
 						   exprCollation(key), &plan->keys[i].value);
 		state->keys[i].labels = plan->keys[i].labels;
 		state->keys[i].shown = plan->keys[i].shown_state + 1;
+		state->keys[i].packed = plan->keys[i].value.packed;
 	}
 	return !rankings || lower_rankings(exec, l);
 }

@@ -145,7 +145,8 @@ find_leaf(const void *arg, const Var *var)
 	if (place < 0 || place >= plan->nkeys + plan->naggs)
 		return -1;
 	if (place < plan->nkeys)
-		return bounds->keys[place].labels != NULL || bounds->keys[place].cls == GPUCOL_CLASS_S ? -1 : place;
+		return bounds->keys[place].labels != NULL || bounds->keys[place].packed ||
+			bounds->keys[place].cls == GPUCOL_CLASS_S ? -1 : place;
 	return agg_is_known(&plan->finals[place - plan->nkeys]) ? place : -1;
 }
 

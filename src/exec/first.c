@@ -73,6 +73,7 @@ key_is_ordered(const GpucolGroupKey *key)
 		case GPUCOL_CLASS_I:
 			return gpucol_order_is_ordinal(type);
 		case GPUCOL_CLASS_D:
+			return !key->value.packed;
 		case GPUCOL_CLASS_F:
 			return true;
 		case GPUCOL_CLASS_S:

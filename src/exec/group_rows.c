@@ -106,7 +106,7 @@ form_key(const GpucolGroupRows *rows, int key, const GpucolResultColumn *column,
 		int			shown = (int) states[(Size) i * rows->nstates + output->shown - 1].v.value;
 
 		/* what is cut off are zeros */
-		if (!isnull[i] && shown != output->scale)
+		if (!isnull[i] && (output->packed || shown != output->scale))
 			values[i] = DirectFunctionCall2(numeric_round, values[i], Int32GetDatum(shown));
 	}
 }

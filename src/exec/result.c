@@ -11,6 +11,7 @@
 
 #include "compat.h"
 #include "exec/result.h"
+#include "kernel/packed_decimal.h"
 
 /* Describe the output of an expression. */
 void
@@ -20,6 +21,7 @@ gpucol_output_init(GpucolOutput *output, Oid type, int32 typmod, Oid collation,
 	output->cls = value->cls;
 	output->scale = value->scale;
 	output->labels = NULL;
+	output->packed = false;
 	gpucol_typemap_init(&output->map, type, typmod, collation);
 }
 
@@ -194,7 +196,9 @@ gpucol_output_datums(const GpucolOutput *output,
 			for (uint32 i = 0; i < nrows; i++)
 			{
 				if (!isnull[i])
-					values[i] = gpucol_typemap_numeric(column->d[i], output->scale);
+					values[i] = output->packed ? gpucol_typemap_numeric(gpucol_packed_mantissa(column->d[i]),
+																		gpucol_packed_scale(column->d[i])) :
+						gpucol_typemap_numeric(column->d[i], output->scale);
 			}
 			break;
 		case GPUCOL_CLASS_F:
@@ -281,6 +285,7 @@ gpucol_result_column_of(const Datum *values, const bool *isnull, uint32 nrows,
 	void	   *room = gpucol_result_room(nrows * sizeof(__int128));
 
 	output->scale = 0;
+	output->packed = false;
 	output->cls = GPUCOL_CLASS_S;
 	if (map->kind == GPUCOL_KIND_INT)
 	{

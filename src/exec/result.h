@@ -20,6 +20,7 @@ typedef struct GpucolOutput
 	GpucolClass cls;
 	GpucolTypeMap map;			/* of the datum's type */
 	int			scale;			/* D: scale of the mantissas */
+	bool		packed;			/* D: not mantissas, but packed decimals, of groups */
 	const Datum *labels;		/* I: datums that the values number; NULL: none */
 	int			shown;			/* D, of a group: 1 + number of the state that has how many digits are
 								 * displayed; 0: as many as the scale */

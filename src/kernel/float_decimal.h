@@ -4,7 +4,7 @@
  *	  Floats as decimals, as PostgreSQL casts them to numeric.
  *
  * PostgreSQL writes a double with 15 significant digits, a real with 6, and reads them as a
- * numeric; numeric(p, s) rounds that to s digits.  Both roundings are done here on integers:
+ * numeric; numeric(p, s) rounds that to s digits, and numeric shows them all.  Both roundings are done here on integers:
  * a product or quotient by an exact power of ten is exact together with its error (fma), and
  * so are ties.  Very large and small values are written with printf, as PostgreSQL does it.
  *
@@ -127,6 +127,28 @@ gpucol_scalar_F_TO_D(int aux, double x, __int128 *r)
 	if (x < 0)
 		*r = -*r;
 	return GPUCOL_OK;
+}
+
+/* A float as a packed decimal: without zeros at the end, as printf's %g has none. */
+static inline GpucolStatus
+gpucol_scalar_F_TO_P(int aux, double x, __int128 *r)
+{
+	int64_t		mantissa;
+	int			k;
+	GpucolStatus status;
+
+	*r = 0;
+	if (x == 0)
+		return GPUCOL_OK;
+	if (!isfinite(x))
+		return GPUCOL_UNSUPPORTED;
+	gpucol_float_digits(fabs(x), aux == 4 ? 6 : 15, &mantissa, &k);
+	if (k < -GPUCOL_PACKED_DIGITS)
+		return GPUCOL_UNSUPPORTED;
+	status = gpucol_packed_make((__int128) (x < 0 ? -mantissa : mantissa) * (__int128) gpucol_power10(k < 0 ? -k : 0),
+								k < 0 ? 0 : k, r);
+	*r = gpucol_packed_trim(*r);
+	return status;
 }
 
 #endif							/* GPUCOL_KERNEL_FLOAT_DECIMAL_H */

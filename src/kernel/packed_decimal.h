@@ -158,6 +158,35 @@ gpucol_shift_digits(__int128 mantissa, int by, __int128 *r)
 	return GPUCOL_OK;
 }
 
+/* Without zeros behind the point that are the last digits; equal decimals are the same then. */
+static inline __int128
+gpucol_packed_trim(__int128 x)
+{
+	__int128	mantissa = gpucol_packed_mantissa(x);
+	int			scale = gpucol_packed_scale(x);
+
+	if (mantissa == 0)
+		return 0;
+	for (; scale > 0 && mantissa != (int64_t) mantissa && mantissa % 10 == 0; scale--)
+		mantissa /= 10;
+	if (mantissa == (int64_t) mantissa)
+	{
+		int64_t		word = (int64_t) mantissa;
+
+		for (; scale >= 8 && word % 100000000 == 0; scale -= 8)
+			word /= 100000000;
+		for (; scale >= 2 && word % 100 == 0; scale -= 2)
+			word /= 100;
+		if (scale >= 1 && word % 10 == 0)
+		{
+			word /= 10;
+			scale--;
+		}
+		mantissa = word;
+	}
+	return (__int128) ((GpucolMagnitude) mantissa << 8 | (GpucolMagnitude) scale);
+}
+
 /* A mantissa at `scale`, whose display scale is `shown`; what is not shown is zeros. */
 static inline GpucolStatus
 gpucol_packed_pack(int scale, __int128 mantissa, int64_t shown, __int128 *r)

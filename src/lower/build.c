@@ -210,6 +210,7 @@ may_raise(GpucolOpcode op, int aux)
 		case GPUCOL_OP_DIV_F:
 		case GPUCOL_OP_F_TO_I:
 		case GPUCOL_OP_MATH2_F:
+		case GPUCOL_OP_F_TO_P:
 		case GPUCOL_OP_MATH_P:
 		case GPUCOL_OP_MATH2_P:
 		case GPUCOL_OP_DATE_ADD_I:

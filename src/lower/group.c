@@ -302,8 +302,14 @@ lower_shown(GpucolLower *l, const GpucolGroupPlan *plan, GpucolGroupKey *key)
 
 	if (plan->regroup || plan->feeding || l->no_extremes || getBaseType(exprType((Node *) key->expr)) != NUMERICOID ||
 		!gpucol_lower_number(l, key->expr, value) || value->cls != GPUCOL_CLASS_D ||
-		(value->packed && !gpucol_lower_formed(l, key->expr, value)) || value->scale_reg == GPUCOL_NO_REG)
+		(value->packed && IsA(key->expr, Var) && !gpucol_lower_formed(l, key->expr, value)) ||
+		(!value->packed && value->scale_reg == GPUCOL_NO_REG))
 		return false;
+	if (value->packed)
+	{
+		value->scale_reg = gpucol_lower_packed_scale(l, value);
+		value->reg = gpucol_lower_trimmed(l, value);
+	}
 	gpucol_lower_add_output(l, value->reg);
 	key->shown_state = gpucol_lower_agg(l, GPUCOL_AGG_MAX, GPUCOL_CLASS_I, value->scale_reg, GPUCOL_NO_REG);
 	return true;

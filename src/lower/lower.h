@@ -405,6 +405,7 @@ extern bool gpucol_lower_pack(GpucolLower *l, GpucolValue *v);
 extern bool gpucol_lower_packed(GpucolLower *l, GpucolOpcode op, int aux, GpucolValue *args,
 								GpucolValue *out);
 extern uint16 gpucol_lower_packed_part(GpucolLower *l, const GpucolValue *v, int part);
+extern uint16 gpucol_lower_trimmed(GpucolLower *l, const GpucolValue *v);
 extern uint16 gpucol_lower_packed_scale(GpucolLower *l, const GpucolValue *v);
 extern bool gpucol_lower_rounding(GpucolLower *l, Oid funcid, List *args,
 								  bool *matched, GpucolValue *out);

@@ -584,6 +584,31 @@ lower_float(GpucolLower *l, Node *arg, int precision, int scale, GpucolValue *ou
 	return set_plain(l, out, reg, precision > 0 ? precision : PLAIN_DIGITS, scale);
 }
 
+/* A float as a numeric of 15 digits, or 6. */
+static bool
+lower_float_digits(GpucolLower *l, Node *arg, GpucolValue *out)
+{
+	GpucolValue v;
+
+	if (!l->aggregating)
+		return gpucol_lower_decline(l, "a float as a numeric, outside of an aggregation");
+	if (!gpucol_lower_expr(l, (Expr *) arg, &v))
+		return false;
+	if (v.cls != GPUCOL_CLASS_F)
+		return gpucol_lower_decline(l, "its argument has no fixed-width form");
+	return set_packed(l, out, emit(l, GPUCOL_OP_F_TO_P, v.reg, GPUCOL_NO_REG, exprType(arg) == FLOAT4OID ? 4 : 8),
+					  GPUCOL_PACKED_DIGITS, GPUCOL_PACKED_DIGITS, GPUCOL_PACKED_SCALE);
+}
+
+/*
+ * Equal packed decimals as the same ones, without zeros at the end.
+ */
+uint16
+gpucol_lower_trimmed(GpucolLower *l, const GpucolValue *v)
+{
+	return emit(l, GPUCOL_OP_TRIM_P, v->reg, GPUCOL_NO_REG, 0);
+}
+
 /* The float of which a numeric is a cast, or NULL. */
 static Node *
 find_float(Expr *expr)
@@ -626,11 +651,14 @@ gpucol_lower_rounding(GpucolLower *l, Oid funcid, List *args, bool *matched, Gpu
 
 	if (*matched)
 		return ok;
-	*matched = funcid == F_NUMERIC_MONEY || funcid == F_NUMERIC_NUMERIC_INT4 || find_rounding(funcid, &r);
+	*matched = funcid == F_NUMERIC_MONEY || funcid == F_NUMERIC_FLOAT8 || funcid == F_NUMERIC_FLOAT4 ||
+		funcid == F_NUMERIC_NUMERIC_INT4 || find_rounding(funcid, &r);
 	if (!*matched)
 		return false;
 	if (funcid == F_NUMERIC_MONEY)
 		return lower_money(l, linitial(args), out);
+	if (funcid == F_NUMERIC_FLOAT8 || funcid == F_NUMERIC_FLOAT4)
+		return lower_float_digits(l, linitial(args), out);
 	if (funcid == F_NUMERIC_NUMERIC_INT4)
 		return lower_float_cast(l, args, out);
 	if (!rounding_scale(l, &r, args, &scale))

@@ -27,7 +27,7 @@ takes_alike(uint16_t op)
 {
 	return op == GPUCOL_OP_ARITH_P || op == GPUCOL_OP_COMPARE_P || op == GPUCOL_OP_PART_P ||
 		op == GPUCOL_OP_ROUND_P || op == GPUCOL_OP_SCALE_P || op == GPUCOL_OP_P_TO_F ||
-		op == GPUCOL_OP_MATH_P || op == GPUCOL_OP_MATH2_P ||
+		op == GPUCOL_OP_TRIM_P || op == GPUCOL_OP_MATH_P || op == GPUCOL_OP_MATH2_P ||
 		op == GPUCOL_OP_IS_NULL_D;
 }
 

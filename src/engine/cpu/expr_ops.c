@@ -696,6 +696,8 @@ op_const(GpucolCpuFrame *f GPUCOL_CPU_UNUSED)
 #define op_SCALE_P gpucol_cpu_op_SCALE_P
 #define op_P_TO_F gpucol_cpu_op_P_TO_F
 #define op_D_TO_I gpucol_cpu_op_D_TO_I
+#define op_F_TO_P gpucol_cpu_op_F_TO_P
+#define op_TRIM_P gpucol_cpu_op_TRIM_P
 #define op_MATH_P gpucol_cpu_op_MATH_P
 #define op_MATH2_P gpucol_cpu_op_MATH2_P
 #define op_QUOTIENT_D gpucol_cpu_op_QUOTIENT_D

@@ -233,6 +233,8 @@ extern GpucolStatus gpucol_cpu_op_D_TO_I(GpucolCpuFrame *f);
 
 /* engine/cpu/expr_rounded.c */
 extern GpucolStatus gpucol_cpu_op_QUOTIENT_D(GpucolCpuFrame *f);
+extern GpucolStatus gpucol_cpu_op_F_TO_P(GpucolCpuFrame *f);
+extern GpucolStatus gpucol_cpu_op_TRIM_P(GpucolCpuFrame *f);
 extern GpucolStatus gpucol_cpu_op_MATH_P(GpucolCpuFrame *f);
 extern GpucolStatus gpucol_cpu_op_MATH2_P(GpucolCpuFrame *f);
 extern GpucolStatus gpucol_cpu_op_F_TO_D(GpucolCpuFrame *f);

@@ -472,6 +472,15 @@ gpucol_cpu_op_SCALE_P(GpucolCpuFrame *f)
 	return GPUCOL_OK;
 }
 
+GpucolStatus
+gpucol_cpu_op_TRIM_P(GpucolCpuFrame *f)
+{
+	prepare(f, false);
+	for (uint32_t j = 0; j < f->n; j++)
+		f->dst->v.d[j] = gpucol_packed_trim(f->a->v.d[j]);
+	return GPUCOL_OK;
+}
+
 /* Powers of five that fit 64 bits. */
 #define FIVES	27
 

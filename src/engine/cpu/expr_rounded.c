@@ -266,3 +266,21 @@ gpucol_cpu_op_F_TO_D(GpucolCpuFrame *f)
 	}
 	return GPUCOL_OK;
 }
+
+GpucolStatus
+gpucol_cpu_op_F_TO_P(GpucolCpuFrame *f)
+{
+	gpucol_cpu_op_nulls(f->dst, f->a, NULL, f->n);
+	f->dst->narrow = f->dst->alike = false;
+	f->dst->wide = true;
+	for (uint32_t j = 0; j < f->n; j++)
+	{
+		GpucolStatus status = gpucol_scalar_F_TO_P(f->instr->aux, f->a->v.f[j], &f->dst->v.d[j]);
+
+		if (status != GPUCOL_OK && gpucol_cpu_op_counts(f, j))
+			return status;
+		if (status != GPUCOL_OK)
+			f->dst->v.d[j] = 0;
+	}
+	return GPUCOL_OK;
+}
