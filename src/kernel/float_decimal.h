@@ -4,7 +4,7 @@
  *	  Floats as decimals, as PostgreSQL casts them to numeric.
  *
  * PostgreSQL writes a double with 15 significant digits, a real with 6, and reads them as a
- * numeric; numeric(p, s) rounds that to s digits, and numeric shows them all.  Both roundings are done here on integers:
+ * numeric; numeric(p, s) rounds that to s digits, numeric does not.  Both roundings are done here on integers:
  * a product or quotient by an exact power of ten is exact together with its error (fma), and
  * so are ties.  Very large and small values are written with printf, as PostgreSQL does it.
  *

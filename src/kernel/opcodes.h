@@ -213,4 +213,4 @@ GPUCOL_OPCODE(FOLD_MAX_F, F, F, NONE, NONE)
 GPUCOL_OPCODE(MATH_P, D, D, NONE, NONE)
 GPUCOL_OPCODE(MATH2_P, D, D, D, NONE)
 GPUCOL_OPCODE(F_TO_P, D, F, NONE, NONE) /* aux 4: a real; the CPU engine's */
-GPUCOL_OPCODE(TRIM_P, D, D, NONE, NONE) /* without zeros at the end, so that equal ones are the same; the CPU engine's */
+GPUCOL_OPCODE(TRIM_P, D, D, NONE, NONE) /* without zeros at the end: equal ones are the same */
