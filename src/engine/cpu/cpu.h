@@ -343,7 +343,6 @@ struct GpucolCpuWorker
 	struct GpucolCpuQuotients *quotients;	/* quotients (expr_packed.c), */
 	struct GpucolCpuNumericMath *numerics;	/* digits of functions of numerics (numeric_math.c), */
 	struct GpucolCpuAges *ages; /* ages (expr_time.c) */
-
 	/* its share of the window: vectors that it has taken */
 	uint32_t	next;
 	uint32_t	end;
