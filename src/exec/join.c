@@ -26,6 +26,7 @@
 #include "exec/batch_compute.h"
 #include "exec/explain.h"
 #include "exec/join_build.h"
+#include "exec/numeric_math.h"
 #include "exec/ordinary.h"
 #include "exec/recheck.h"
 #include "exec/replay.h"
@@ -155,6 +156,7 @@ join_begin(CustomScanState *node, EState *estate, int eflags)
 	gpucol_topn_stream_init(&state->top, list_copy_tail(above, state->ncolumns),
 							lsecond(cscan->custom_private));
 	gpucol_check_rights(linitial(cscan->custom_plans), eflags);
+	gpucol_numeric_math_install_node(&node->ss.ps);
 	state->eflags = eflags;
 	gpucol_replay_init(&state->replay, eflags);
 	/* the ordinary plan may deliver slots that are still to be deformed */

@@ -330,3 +330,12 @@ gpucol_numeric_math_install(ExprState *state pg_attribute_unused())
 }
 
 #endif
+
+void
+gpucol_numeric_math_install_node(PlanState *ps)
+{
+	if (ps->ps_ProjInfo != NULL)
+		gpucol_numeric_math_install(&ps->ps_ProjInfo->pi_state);
+	if (ps->qual != NULL)
+		gpucol_numeric_math_install(ps->qual);
+}

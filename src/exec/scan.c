@@ -34,9 +34,10 @@
 #include "compat.h"
 #include "exec/batch_compute.h"
 #include "exec/explain.h"
-#include "plan/plan.h"
+#include "exec/numeric_math.h"
 #include "exec/row_scan.h"
 #include "exec/topn_probe.h"
+#include "plan/plan.h"
 
 /* EXPLAIN shows no more of a condition that was found, for it may hold long texts. */
 #define SHOWN_BYTES 400
@@ -340,6 +341,7 @@ scan_begin(CustomScanState *node, EState *estate pg_attribute_unused(),
 		gpucol_topn_probe_init(&state->probe, RelationGetDescr(node->ss.ss_currentRelation));
 	}
 	gpucol_row_scan_init(&state->rows, output_columns(state), &row_methods);
+	gpucol_numeric_math_install_node(&node->ss.ps);
 }
 
 /*

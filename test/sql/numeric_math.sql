@@ -42,6 +42,8 @@ INSERT INTO asked SELECT unnest(ARRAY['sqrt(x)', 'sqrt(d)', 'sqrt(d / 7)', 'sqrt
 SELECT differ(q) FROM asked, LATERAL unnest(ARRAY[format('SELECT id, sum(%s), min(%1$s) FROM t GROUP BY id', f), format('SELECT k, count(%s), max(%1$s) FROM t WHERE id > 0 GROUP BY k', f), format('SELECT count(*), sum(id) FROM t WHERE %s > 1.5', f)]) q
 	WHERE differ(q) IS NOT NULL;
 SELECT f, path(format('SELECT id, sum(%s) FROM t GROUP BY id', f)) FROM asked WHERE path(format('SELECT id, sum(%s) FROM t GROUP BY id', f)) <> 'engine';
+-- rows, of which PostgreSQL's expressions are computed with its digits, too
+SELECT differ(q, 'GpucolScan') FROM asked, LATERAL unnest(ARRAY[format('SELECT id, %s AS r FROM t', f), format('SELECT id FROM t WHERE id > 0 AND abs(%s) > 1.25', f)]) q WHERE differ(q, 'GpucolScan') IS NOT NULL;
 -- one thread, one row, none
 SET gpucol.cpu_threads = 1;
 SELECT differ(q) FROM asked, LATERAL unnest(ARRAY[format('SELECT sum(%s) FROM t', f), format('SELECT sum(%s), max(%1$s) FROM t WHERE id = 77', f), format('SELECT sum(%s) FROM t WHERE id = 3', f), format('SELECT avg(%s), stddev(%1$s) FROM t WHERE id < 300', f)]) q WHERE differ(q) IS NOT NULL;
