@@ -13,8 +13,9 @@
  * see what is computed: whether it may raise an error, and of which values.  So the references are spelled out here, as
  * merging would do.  Columns that the expression needs are added to the subquery's list.
  *
- * Left alone is what PostgreSQL does not merge, what an outer join may make NULL, and references from groups, which are
- * keys: these must stay equal to the expressions of GROUP BY.
+ * Left alone is what PostgreSQL does not merge, what an outer join may make NULL, what is read as a whole row, which
+ * would show the columns that are added, and references from groups, which are keys: these must stay equal to the
+ * expressions of GROUP BY.
  *
  *-------------------------------------------------------------------------
  */
@@ -81,6 +82,40 @@ is_merged(const RangeTblEntry *rte)
 			return false;
 	}
 	return true;
+}
+
+/* A table of a query, and how many queries deep within that one the search for what reads it is. */
+typedef struct WholeRow
+{
+	int			varno;
+	Index		depth;
+} WholeRow;
+
+static bool
+find_whole_row(Node *node, WholeRow *row)
+{
+	const Var  *var = (const Var *) node;
+	bool		found;
+
+	if (node == NULL)
+		return false;
+	if (IsA(node, Var))
+		return var->varattno == InvalidAttrNumber && var->varno == row->varno && var->varlevelsup == row->depth;
+	if (!IsA(node, Query))
+		return expression_tree_walker(node, find_whole_row, row);
+	row->depth++;
+	found = query_tree_walker((Query *) node, find_whole_row, row, 0);
+	row->depth--;
+	return found;
+}
+
+/* Is a table of the query read as a whole row? */
+static bool
+is_read_whole(Query *query, int varno)
+{
+	WholeRow	row = {.varno = varno};
+
+	return query_tree_walker(query, find_whole_row, &row, 0);
 }
 
 /* A column of a subquery in FROM that has the values of a column of its own tables; added if there is none. */
@@ -162,7 +197,7 @@ spelled_column(Query *query, const Bitmapset *nullable, const Var *var)
 	if (var->varlevelsup > 0 || var->varattno <= 0 || bms_is_member(var->varno, nullable))
 		return NULL;
 	rte = rt_fetch(var->varno, query->rtable);
-	if (!is_merged(rte))
+	if (!is_merged(rte) || is_read_whole(query, var->varno))
 		return NULL;
 	expr = (Node *) get_tle_by_resno(rte->subquery->targetList, var->varattno)->expr;
 	if (checkExprHasSubLink(expr))

@@ -56,7 +56,10 @@ FROM unnest(ARRAY[
 	'SELECT y.id FROM (SELECT id, k % 5 AS r FROM o ORDER BY id LIMIT 50) y WHERE y.r > (SELECT min(v) FROM c WHERE c.v = y.r)',
 	'SELECT y.r FROM (SELECT DISTINCT k % 5 AS r FROM o) y WHERE y.r < (SELECT count(*) FROM c WHERE c.v = y.r)',
 	'SELECT y.k FROM (SELECT 10 / nullif(k, 3) AS k FROM o WHERE k <> 0) y WHERE y.k < (SELECT sum(v) FROM c WHERE c.v = y.k)',
-	'SELECT y.k FROM (SELECT 10 / (k - 3) AS k FROM o WHERE k > 1) y WHERE y.k < (SELECT sum(v) FROM c WHERE c.v = y.k)']) q;
+	'SELECT y.k FROM (SELECT 10 / (k - 3) AS k FROM o WHERE k > 1) y WHERE y.k < (SELECT sum(v) FROM c WHERE c.v = y.k)',
+	'SELECT row_to_json(y)::text FROM (SELECT id, d::date AS day FROM o) y WHERE (SELECT count(*) FROM c WHERE c.d = y.day) > 0',
+	'SELECT y.id, (SELECT (SELECT y::text)) FROM (SELECT z.id, z.day + 1 AS next FROM (SELECT id, d::date AS day FROM o WHERE isfinite(d)) z) y WHERE 3 < (SELECT sum(v) FROM c WHERE c.d = y.next)',
+	'SELECT y.id FROM (SELECT z::text AS id, z.day + 1 AS next FROM (SELECT id, d::date AS day FROM o WHERE isfinite(d)) z) y WHERE 3 < (SELECT sum(v) FROM c WHERE c.d = y.next)']) q;
 -- the list of a view has the columns that it had
 SELECT count(*), count(m), min(low) FROM months WHERE a > (SELECT avg(a) FROM o i WHERE date_trunc('month', i.d) = m);
 SELECT * FROM months WHERE id = 9004 AND a > (SELECT avg(v) FROM c WHERE c.s = months.low);
