@@ -637,13 +637,12 @@ lower_float_cast(GpucolLower *l, List *args, GpucolValue *out)
 
 /*
  * Lower a function of one decimal, an expression: rounding, sign, casts; or the cast of money, or a root, logarithm or
- * power.  *matched says
- * whether it is one that is known here.
+ * power.  *matched says whether it is one that is known here.
  */
 bool
 gpucol_lower_rounding(GpucolLower *l, Oid funcid, List *args, bool *matched, GpucolValue *out)
 {
-	Rounding	r;
+	Rounding	r = {0};
 	GpucolValue v;
 	int			scale;
 	uint16		reg;
