@@ -37,7 +37,7 @@ SELECT differ(q) FROM unnest(ARRAY['SELECT sum(m / i) FROM packed', 'SELECT sum(
 WHERE differ(q) IS NOT NULL;
 -- another time zone decides what date and timestamp are beside a timestamptz
 SET TimeZone = 'Europe/Berlin';
-SELECT differ('SELECT count(*) FROM packed WHERE ts < tz', 'Tested By PostgreSQL'), differ('SELECT count(*) FROM packed WHERE d < ts');
+SELECT differ('SELECT count(*) FROM packed WHERE ts < tz', 'Pushed Filter'), differ('SELECT count(*) FROM packed WHERE d < ts');
 SET TimeZone = 'UTC';
 EXPLAIN (COSTS OFF) SELECT date_bin('1 day', ts, '2000-01-01'), sum(m * 2 + n), count(*) FILTER (WHERE isfinite(d)) FROM packed WHERE d < ts AND ts > tz AND ~i > -5 GROUP BY 1;
 DROP SCHEMA agg_plain CASCADE;
