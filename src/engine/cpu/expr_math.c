@@ -287,11 +287,12 @@ gpucol_cpu_op_MATH2_F(GpucolCpuFrame *f)
 
 /* A function of one packed decimal, or of two. */
 static GpucolStatus
-compute_packed(GpucolCpuFrame *f, const GpucolCpuReg *b)
+compute_packed(GpucolCpuFrame *f, bool binary)
 {
 	GpucolRun  *run = f->worker->run;
 	uint32_t	n;
 
+	gpucol_cpu_op_prepare_packed(f, binary);
 	if (f->worker->numerics == NULL)
 		f->worker->numerics = gpucol_cpu_alloc0(run, gpucol_cpu_numeric_math_size);
 	if (f->worker->numerics == NULL)
@@ -306,7 +307,7 @@ compute_packed(GpucolCpuFrame *f, const GpucolCpuReg *b)
 		if (GPUCOL_CPU_NULL_AT(f->dst, j))
 			continue;
 		status = gpucol_cpu_numeric_math(f->worker->numerics, run->host, f->instr->aux, f->a->v.d[j],
-										 b == NULL ? 0 : b->v.d[j], &f->dst->v.d[j]);
+										 binary ? f->b->v.d[j] : 0, &f->dst->v.d[j]);
 		if (status != GPUCOL_OK && gpucol_cpu_op_counts(f, j))
 			return status;
 		if (status != GPUCOL_OK)
@@ -318,20 +319,11 @@ compute_packed(GpucolCpuFrame *f, const GpucolCpuReg *b)
 GpucolStatus
 gpucol_cpu_op_MATH_P(GpucolCpuFrame *f)
 {
-	gpucol_cpu_op_nulls(f->dst, f->a, NULL, f->n);
-	gpucol_cpu_expr_widen(f->a, f->n);
-	f->dst->narrow = false;
-	f->dst->wide = true;
-	return compute_packed(f, NULL);
+	return compute_packed(f, false);
 }
 
 GpucolStatus
 gpucol_cpu_op_MATH2_P(GpucolCpuFrame *f)
 {
-	gpucol_cpu_op_nulls(f->dst, f->a, f->b, f->n);
-	gpucol_cpu_expr_widen(f->a, f->n);
-	gpucol_cpu_expr_widen(f->b, f->n);
-	f->dst->narrow = false;
-	f->dst->wide = true;
-	return compute_packed(f, f->b);
+	return compute_packed(f, true);
 }

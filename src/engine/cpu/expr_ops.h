@@ -46,6 +46,9 @@ gpucol_cpu_op_counts(const GpucolCpuFrame *f, uint32_t j)
 	return mask->v.b[j] && !GPUCOL_CPU_NULL_AT(mask, j);
 }
 
+/* NULLs, wide operands, and a wide result where it is a decimal (expr_packed.c). */
+extern void gpucol_cpu_op_prepare_packed(GpucolCpuFrame *f, bool binary);
+
 /* The string of a register at row j, which is not NULL. */
 GPUCOL_CPU_INLINE GpucolBytes
 gpucol_cpu_op_string(const GpucolCpuReg *reg, uint32_t j)

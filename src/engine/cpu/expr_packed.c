@@ -44,9 +44,8 @@ GPUCOL_CPU_SLOW_UNARY(PART_P, d, __int128, d)
 GPUCOL_CPU_SLOW_UNARY(ROUND_P, d, __int128, d)
 GPUCOL_CPU_SLOW_UNARY(D_TO_I, i, int64_t, d)
 
-/* NULLs, wide operands, and a wide result where it is a decimal. */
-static void
-prepare(GpucolCpuFrame *f, bool binary)
+void
+gpucol_cpu_op_prepare_packed(GpucolCpuFrame *f, bool binary)
 {
 	gpucol_cpu_op_nulls(f->dst, f->a, binary ? f->b : NULL, f->n);
 	gpucol_cpu_expr_widen(f->a, f->n);
@@ -64,7 +63,7 @@ gpucol_cpu_op_PACK_D(GpucolCpuFrame *f)
 		gpucol_cpu_op_nulls(f->dst, f->a, f->b, f->n);
 		return GPUCOL_OK;
 	}
-	prepare(f, true);
+	gpucol_cpu_op_prepare_packed(f, true);
 	for (uint32_t j = 0; j < f->n; j++)
 	{
 		__int128	r = 0;
@@ -375,7 +374,7 @@ gpucol_cpu_op_ARITH_P(GpucolCpuFrame *f)
 		gpucol_cpu_op_nulls(f->dst, f->a, f->b, f->n);
 		return gpucol_cpu_alike_divide(f);
 	}
-	prepare(f, true);
+	gpucol_cpu_op_prepare_packed(f, true);
 	switch (f->instr->aux)
 	{
 		case GPUCOL_PACKED_ADD:
@@ -399,7 +398,7 @@ gpucol_cpu_op_COMPARE_P(GpucolCpuFrame *f)
 		gpucol_cpu_op_nulls(f->dst, f->a, f->b, f->n);
 		return GPUCOL_OK;
 	}
-	prepare(f, true);
+	gpucol_cpu_op_prepare_packed(f, true);
 	for (uint32_t j = 0; j < f->n; j++)
 		f->dst->v.b[j] = gpucol_packed_compare(f->instr->aux, f->a->v.d[j], f->b->v.d[j]);
 	return GPUCOL_OK;
@@ -428,7 +427,7 @@ gpucol_cpu_op_PART_P(GpucolCpuFrame *f)
 		gpucol_cpu_op_nulls(f->dst, f->a, NULL, f->n);
 		return GPUCOL_OK;
 	}
-	prepare(f, false);
+	gpucol_cpu_op_prepare_packed(f, false);
 	if (f->instr->aux == GPUCOL_PACKED_SUM_LOW && are_short(f->a->v.d, f->n))
 	{
 		memset(f->dst->n, 0, f->n * sizeof(int64_t));
@@ -447,14 +446,14 @@ gpucol_cpu_op_ROUND_P(GpucolCpuFrame *f)
 		gpucol_cpu_op_nulls(f->dst, f->a, NULL, f->n);
 		return GPUCOL_OK;
 	}
-	prepare(f, false);
+	gpucol_cpu_op_prepare_packed(f, false);
 	return slow_ROUND_P(f);
 }
 
 GpucolStatus
 gpucol_cpu_op_D_TO_I(GpucolCpuFrame *f)
 {
-	prepare(f, false);
+	gpucol_cpu_op_prepare_packed(f, false);
 	return slow_D_TO_I(f);
 }
 
@@ -466,7 +465,7 @@ gpucol_cpu_op_SCALE_P(GpucolCpuFrame *f)
 		gpucol_cpu_op_nulls(f->dst, f->a, NULL, f->n);
 		return GPUCOL_OK;
 	}
-	prepare(f, false);
+	gpucol_cpu_op_prepare_packed(f, false);
 	for (uint32_t j = 0; j < f->n; j++)
 		f->dst->v.i[j] = gpucol_packed_scale(f->a->v.d[j]);
 	return GPUCOL_OK;
@@ -475,7 +474,7 @@ gpucol_cpu_op_SCALE_P(GpucolCpuFrame *f)
 GpucolStatus
 gpucol_cpu_op_TRIM_P(GpucolCpuFrame *f)
 {
-	prepare(f, false);
+	gpucol_cpu_op_prepare_packed(f, false);
 	for (uint32_t j = 0; j < f->n; j++)
 		f->dst->v.d[j] = gpucol_packed_trim(f->a->v.d[j]);
 	return GPUCOL_OK;
@@ -544,7 +543,7 @@ gpucol_cpu_op_P_TO_F(GpucolCpuFrame *f)
 		gpucol_cpu_op_nulls(f->dst, f->a, NULL, f->n);
 		return GPUCOL_OK;
 	}
-	prepare(f, false);
+	gpucol_cpu_op_prepare_packed(f, false);
 	for (uint32_t j = 0; j < f->n; j++)
 		f->dst->v.f[j] = nearest_double(f->a->v.d[j]);
 	return GPUCOL_OK;

@@ -248,6 +248,9 @@ read_floats(int aux, const double *xs, int64_t *rs, uint32_t n)
 	return n;
 }
 
+GPUCOL_CPU_SLOW_UNARY(F_TO_D, d, __int128, f)
+GPUCOL_CPU_SLOW_UNARY(F_TO_P, d, __int128, f)
+
 GpucolStatus
 gpucol_cpu_op_F_TO_D(GpucolCpuFrame *f)
 {
@@ -255,16 +258,7 @@ gpucol_cpu_op_F_TO_D(GpucolCpuFrame *f)
 	f->dst->narrow = read_floats(f->instr->aux, f->a->v.f, f->dst->n, f->n) == f->n;
 	f->dst->wide = !f->dst->narrow;
 	f->dst->alike = false;
-	for (uint32_t j = 0; j < f->n && f->dst->wide; j++)
-	{
-		GpucolStatus status = gpucol_scalar_F_TO_D(f->instr->aux, f->a->v.f[j], &f->dst->v.d[j]);
-
-		if (status != GPUCOL_OK && gpucol_cpu_op_counts(f, j))
-			return status;
-		if (status != GPUCOL_OK)
-			f->dst->v.d[j] = 0;
-	}
-	return GPUCOL_OK;
+	return f->dst->wide ? slow_F_TO_D(f) : GPUCOL_OK;
 }
 
 GpucolStatus
@@ -273,14 +267,5 @@ gpucol_cpu_op_F_TO_P(GpucolCpuFrame *f)
 	gpucol_cpu_op_nulls(f->dst, f->a, NULL, f->n);
 	f->dst->narrow = f->dst->alike = false;
 	f->dst->wide = true;
-	for (uint32_t j = 0; j < f->n; j++)
-	{
-		GpucolStatus status = gpucol_scalar_F_TO_P(f->instr->aux, f->a->v.f[j], &f->dst->v.d[j]);
-
-		if (status != GPUCOL_OK && gpucol_cpu_op_counts(f, j))
-			return status;
-		if (status != GPUCOL_OK)
-			f->dst->v.d[j] = 0;
-	}
-	return GPUCOL_OK;
+	return slow_F_TO_P(f);
 }

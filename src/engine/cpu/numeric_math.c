@@ -305,7 +305,14 @@ find_scale(Call *c, const Case *of, int *scale, __int128 *r, bool *done)
 	return GPUCOL_OK;
 }
 
-/* A value as PostgreSQL rounds it. */
+/* A value as PostgreSQL rounds it, at a scale. */
+static GpucolStatus
+settle(Call *c, const Value *v, int scale, __int128 *r)
+{
+	return v->size.bits != 0 && round_value(c->known, v, scale, r) == GPUCOL_OK ? GPUCOL_OK : ask(c, r);
+}
+
+/* The same, at the scale of its case. */
 static GpucolStatus
 finish(Call *c, const Case *of, const Value *v, __int128 *r)
 {
@@ -313,9 +320,7 @@ finish(Call *c, const Case *of, const Value *v, __int128 *r)
 	bool		done;
 	GpucolStatus status = find_scale(c, of, &scale, r, &done);
 
-	if (status != GPUCOL_OK || done)
-		return status;
-	return v->size.bits != 0 && round_value(c->known, v, scale, r) == GPUCOL_OK ? GPUCOL_OK : ask(c, r);
+	return status != GPUCOL_OK || done ? status : settle(c, v, scale, r);
 }
 
 /* The case of a call of which the second argument does not matter. */
@@ -368,7 +373,7 @@ root(Call *c, __int128 *r)
 		return status;
 	v = (Value) {gpucol_wide_exp(to_logarithm(c->x) / 2), false, GPUCOL_WIDE_POWER_LOST + GPUCOL_WIDE_LOG_LOST, 0,
 		ROOT_LOST};
-	return finish(c, &of, &v, r);
+	return settle(c, &v, scale, r);
 }
 
 static GpucolStatus
