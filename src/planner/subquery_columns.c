@@ -30,16 +30,22 @@
 
 #include "planner/subquery.h"
 
+/* A query, and which of its tables an outer join may make NULL. */
+typedef struct Level
+{
+	Query	   *query;
+	const Bitmapset *nullable;
+} Level;
+
 /* The references in a query's expressions while they are spelled out. */
 typedef struct Spelling
 {
-	Query	   *query;
-	Bitmapset  *nullable;		/* its tables that an outer join may make NULL */
+	Level		level;			/* of that query */
 	int			depth;			/* of the query whose expression is at hand below it */
 	bool		of_rows;		/* that expression is of rows, not of groups */
 } Spelling;
 
-static Node *spelled_column(Query *query, const Bitmapset *nullable, const Var *var);
+static Node *spelled_column(Level *level, const Var *var);
 
 /* Tables of a FROM clause that an outer join may make NULL. */
 static Bitmapset *
@@ -161,13 +167,6 @@ raise_out(Node *node, Raising *raising)
 	return (Node *) var;
 }
 
-/* A query, and which of its tables an outer join may make NULL. */
-typedef struct Level
-{
-	Query	   *query;
-	const Bitmapset *nullable;
-} Level;
-
 /* Spell out an expression's references to columns of the query that it stands in. */
 static Node *
 spell_expression(Node *node, Level *level)
@@ -176,7 +175,7 @@ spell_expression(Node *node, Level *level)
 
 	if (node == NULL || !IsA(node, Var))
 		return expression_tree_mutator(node, spell_expression, level);
-	spelled = spelled_column(level->query, level->nullable, (Var *) node);
+	spelled = spelled_column(level, (Var *) node);
 	return spelled != NULL ? spelled : copyObject(node);
 }
 
@@ -185,19 +184,18 @@ spell_expression(Node *node, Level *level)
  * none, or is left alone.
  */
 static Node *
-spelled_column(Query *query, const Bitmapset *nullable, const Var *var)
+spelled_column(Level *level, const Var *var)
 {
 	RangeTblEntry *rte;
 	Raising		raising = {.rti = (Index) var->varno};
-	Level		level = {.query = query,.nullable = nullable};
 	Level		below;
 	Node	   *expr;
 
 	check_stack_depth();
-	if (var->varlevelsup > 0 || var->varattno <= 0 || bms_is_member(var->varno, nullable))
+	if (var->varlevelsup > 0 || var->varattno <= 0 || bms_is_member(var->varno, level->nullable))
 		return NULL;
-	rte = rt_fetch(var->varno, query->rtable);
-	if (!is_merged(rte) || is_read_whole(query, var->varno))
+	rte = rt_fetch(var->varno, level->query->rtable);
+	if (!is_merged(rte) || is_read_whole(level->query, var->varno))
 		return NULL;
 	expr = (Node *) get_tle_by_resno(rte->subquery->targetList, var->varattno)->expr;
 	if (checkExprHasSubLink(expr))
@@ -208,7 +206,7 @@ spelled_column(Query *query, const Bitmapset *nullable, const Var *var)
 	if (IsA(expr, Var) && ((const Var *) expr)->varlevelsup == 0)
 		return NULL;
 	raising.rte = rte;
-	return spell_expression(raise_out(expr, &raising), &level);
+	return spell_expression(raise_out(expr, &raising), level);
 }
 
 /* Spell out the references of subqueries in an expression to the query that it stands in. */
@@ -233,7 +231,7 @@ spell_references(Node *node, Spelling *spelling)
 	{
 		own = *(const Var *) node;
 		own.varlevelsup = 0;
-		result = spelled_column(spelling->query, spelling->nullable, &own);
+		result = spelled_column(&spelling->level, &own);
 		if (result == NULL)
 			return copyObject(node);
 		IncrementVarSublevelsUp(result, spelling->depth, 0);
@@ -252,11 +250,11 @@ spell_references(Node *node, Spelling *spelling)
 void
 gpucol_subquery_spell_columns(Query *query)
 {
-	Spelling	spelling = {.query = query,.of_rows = true};
+	Bitmapset  *nullable = nullable_tables((Node *) query->jointree, false);
+	Spelling	spelling = {.level = {.query = query,.nullable = nullable},.of_rows = true};
 
-	spelling.nullable = nullable_tables((Node *) query->jointree, false);
 	query->jointree = castNode(FromExpr, spell_references((Node *) query->jointree, &spelling));
 	spelling.of_rows = !query->hasAggs && query->groupClause == NIL && query->groupingSets == NIL;
 	query->targetList = castNode(List, spell_references((Node *) query->targetList, &spelling));
-	bms_free(spelling.nullable);
+	bms_free(nullable);
 }
