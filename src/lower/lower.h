@@ -410,7 +410,8 @@ extern uint16 gpucol_lower_packed_scale(GpucolLower *l, const GpucolValue *v);
 extern bool gpucol_lower_rounding(GpucolLower *l, Oid funcid, List *args,
 								  bool *matched, GpucolValue *out);
 
-/* lower/numeric_math.c */
+/* lower/numeric_math.c; the first: which GpucolNumericFunction a function is, or -1 */
+extern int	gpucol_numeric_function(Oid funcid);
 extern bool gpucol_lower_numeric_math(GpucolLower *l, Oid funcid, List *args, bool *matched, GpucolValue *out);
 extern GpucolStatus gpucol_host_numeric(MemoryContext scratch, int function, __int128 x, __int128 y, __int128 *r);
 

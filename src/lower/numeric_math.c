@@ -52,6 +52,17 @@ static const struct
 	{F_POWER_NUMERIC_NUMERIC, GPUCOL_NUMERIC_POWER},
 };
 
+int
+gpucol_numeric_function(Oid funcid)
+{
+	for (int f = 0; f < (int) lengthof(functions); f++)
+	{
+		if (functions[f].funcid == funcid)
+			return functions[f].function;
+	}
+	return -1;
+}
+
 /*
  * Lower a root, logarithm or power of numerics.  *matched says whether it is one.
  */
@@ -59,17 +70,14 @@ bool
 gpucol_lower_numeric_math(GpucolLower *l, Oid funcid, List *args, bool *matched, GpucolValue *out)
 {
 	GpucolValue values[2];
-	int			f = 0;
-	bool		pair;
+	int			function = gpucol_numeric_function(funcid);
+	bool		pair = function > GPUCOL_NUMERIC_UNARY;
 
-	while (f < (int) lengthof(functions) && functions[f].funcid != funcid)
-		f++;
-	*matched = f < (int) lengthof(functions);
+	*matched = function >= 0;
 	if (!*matched)
 		return false;
 	if (!l->aggregating)
 		return gpucol_lower_decline(l, "a function of numerics, outside of an aggregation");
-	pair = functions[f].function > GPUCOL_NUMERIC_UNARY;
 	for (int i = 0; i <= (int) pair; i++)
 	{
 		if (!gpucol_lower_number(l, list_nth(args, i), &values[i]))
@@ -82,7 +90,7 @@ gpucol_lower_numeric_math(GpucolLower *l, Oid funcid, List *args, bool *matched,
 	*out = (GpucolValue) {.cls = GPUCOL_CLASS_D,.scale = GPUCOL_PACKED_SCALE,.digits = GPUCOL_PACKED_DIGITS,
 		.scale_reg = GPUCOL_NO_REG,.packed = true,.whole = GPUCOL_PACKED_DIGITS};
 	out->reg = gpucol_lower_emit(l, pair ? GPUCOL_OP_MATH2_P : GPUCOL_OP_MATH_P, values[0].reg,
-								 pair ? values[1].reg : GPUCOL_NO_REG, GPUCOL_NO_REG, functions[f].function);
+								 pair ? values[1].reg : GPUCOL_NO_REG, GPUCOL_NO_REG, function);
 	return true;
 }
 

@@ -341,7 +341,7 @@ struct GpucolCpuWorker
 
 	struct GpucolCpuFew *few;	/* what operations keep, NULL: nothing yet: texts of few values (few.c), */
 	struct GpucolCpuQuotients *quotients;	/* quotients (expr_packed.c), */
-	struct GpucolCpuNumericMath *numerics;	/* digits of functions of numerics (numeric_math.c), */
+	struct GpucolNumericMath *numerics;	/* digits of functions of numerics (numeric_math.c), */
 	struct GpucolCpuAges *ages; /* ages (expr_time.c) */
 	/* its share of the window: vectors that it has taken */
 	uint32_t	next;

@@ -2,7 +2,7 @@
  *
  * expr_math.c
  *	  Functions of floats, by the mathematical library that PostgreSQL's own call; and of packed
- *	  decimals (engine/cpu/numeric_math.c).
+ *	  decimals (kernel/numeric_math.c).
  *
  * Results and errors are those of float.c of PostgreSQL.  The few functions that are an
  * instruction or two go through a vector in a loop; the others are called row by row.
@@ -13,7 +13,7 @@
 #include <math.h>
 
 #include "engine/cpu/expr_ops.h"
-#include "engine/cpu/numeric_math.h"
+#include "kernel/numeric_math.h"
 #include "kernel/math_functions.h"
 
 #define RADIANS_PER_DEGREE	0.0174532925199432957692
@@ -294,7 +294,7 @@ compute_packed(GpucolCpuFrame *f, bool binary)
 
 	gpucol_cpu_op_prepare_packed(f, binary);
 	if (f->worker->numerics == NULL)
-		f->worker->numerics = gpucol_cpu_alloc0(run, gpucol_cpu_numeric_math_size);
+		f->worker->numerics = gpucol_cpu_alloc0(run, gpucol_numeric_math_size);
 	if (f->worker->numerics == NULL)
 		return GPUCOL_OUT_OF_MEMORY;
 	n = open_rows(f, sizeof(__int128));
@@ -306,7 +306,7 @@ compute_packed(GpucolCpuFrame *f, bool binary)
 		f->dst->v.d[j] = 0;
 		if (GPUCOL_CPU_NULL_AT(f->dst, j))
 			continue;
-		status = gpucol_cpu_numeric_math(f->worker->numerics, run->host, f->instr->aux, f->a->v.d[j],
+		status = gpucol_numeric_math(f->worker->numerics, run->host, f->instr->aux, f->a->v.d[j],
 										 binary ? f->b->v.d[j] : 0, &f->dst->v.d[j]);
 		if (status != GPUCOL_OK && gpucol_cpu_op_counts(f, j))
 			return status;

@@ -19,8 +19,8 @@
  *
  *-------------------------------------------------------------------------
  */
-#ifndef GPUCOL_ENGINE_CPU_WIDE_H
-#define GPUCOL_ENGINE_CPU_WIDE_H
+#ifndef GPUCOL_KERNEL_WIDE_H
+#define GPUCOL_KERNEL_WIDE_H
 
 #include <math.h>
 #include <stdbool.h>
@@ -262,4 +262,4 @@ gpucol_wide_ln(GpucolMagnitude m)
 		(__int128) gpucol_wide_times(GPUCOL_WIDE_LN2, (uint64_t) (127 - zeros), 127 - GPUCOL_WIDE_BITS);
 }
 
-#endif							/* GPUCOL_ENGINE_CPU_WIDE_H */
+#endif							/* GPUCOL_KERNEL_WIDE_H */

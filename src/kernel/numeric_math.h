@@ -5,23 +5,23 @@
  *
  *-------------------------------------------------------------------------
  */
-#ifndef GPUCOL_ENGINE_CPU_NUMERIC_MATH_H
-#define GPUCOL_ENGINE_CPU_NUMERIC_MATH_H
+#ifndef GPUCOL_KERNEL_NUMERIC_MATH_H
+#define GPUCOL_KERNEL_NUMERIC_MATH_H
 
 #include "kernel/math_functions.h"
 #include "kernel/program.h"
 
 /* What a worker has learned of PostgreSQL's functions; zeros at first. */
-typedef struct GpucolCpuNumericMath GpucolCpuNumericMath;
+typedef struct GpucolNumericMath GpucolNumericMath;
 
-extern const size_t gpucol_cpu_numeric_math_size;
+extern const size_t gpucol_numeric_math_size;
 
 /*
  * The value of a function (GpucolNumericFunction) for packed decimals, of which one of one argument reads x, by any
  * thread that is the only one to use `known`.  Errors of arguments are their status; GPUCOL_UNSUPPORTED where an
  * argument or the result is no packed decimal, or PostgreSQL raises another error.
  */
-extern GpucolStatus gpucol_cpu_numeric_math(GpucolCpuNumericMath *known, const GpucolHost *host, int function,
+extern GpucolStatus gpucol_numeric_math(GpucolNumericMath *known, const GpucolHost *host, int function,
 											__int128 x, __int128 y, __int128 *r);
 
-#endif							/* GPUCOL_ENGINE_CPU_NUMERIC_MATH_H */
+#endif							/* GPUCOL_KERNEL_NUMERIC_MATH_H */

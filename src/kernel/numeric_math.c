@@ -4,7 +4,7 @@
  *	  Roots, logarithms and powers of packed decimals with the digits of PostgreSQL's functions.
  *
  * PostgreSQL computes them digit by digit, in microseconds.  Here the value is computed to some
- * 34 digits (engine/cpu/wide.h), roots exactly, and rounded to as many digits as PostgreSQL
+ * 34 digits (kernel/wide.h), roots exactly, and rounded to as many digits as PostgreSQL
  * gives.  Where it lies so near the middle of two results that its error, or PostgreSQL's, could
  * choose the other, PostgreSQL is asked: by the main thread (gpucol_pool_ask).
  *
@@ -14,12 +14,12 @@
  *
  *-------------------------------------------------------------------------
  */
-#include "engine/cpu/numeric_math.h"
+#include "kernel/numeric_math.h"
 
 #include <math.h>
 
 #include "base/pool.h"
-#include "engine/cpu/wide.h"
+#include "kernel/wide.h"
 #include "kernel/hash.h"
 
 #define CASES		1024		/* learned, */
@@ -72,7 +72,7 @@ typedef struct Result
 	__int128	r;
 } Result;
 
-struct GpucolCpuNumericMath
+struct GpucolNumericMath
 {
 	Learned		cases[CASES];
 	Result		results[RESULTS];
@@ -82,12 +82,12 @@ struct GpucolCpuNumericMath
 	GpucolMagnitude shares[SCALES]; /* 2^(127 + b) / 10^s, 2^b the power of two below 10^s; 0: not computed */
 };
 
-const size_t gpucol_cpu_numeric_math_size = sizeof(GpucolCpuNumericMath);
+const size_t gpucol_numeric_math_size = sizeof(GpucolNumericMath);
 
 /* One call. */
 typedef struct Call
 {
-	GpucolCpuNumericMath *known;
+	GpucolNumericMath *known;
 	const GpucolHost *host;
 	int			function;
 	__int128	x;				/* packed, in the order that PostgreSQL has them */
@@ -138,7 +138,7 @@ ask(Call *c, __int128 *r)
 
 /* rest / 10^scale as a fixed number, rest below the power */
 static GpucolMagnitude
-fraction(GpucolCpuNumericMath *known, GpucolMagnitude rest, int scale)
+fraction(GpucolNumericMath *known, GpucolMagnitude rest, int scale)
 {
 	GpucolMagnitude power = gpucol_power10(scale);
 	int			bits = 127 - gpucol_wide_zeros(power);
@@ -168,7 +168,7 @@ fraction(GpucolCpuNumericMath *known, GpucolMagnitude rest, int scale)
 
 /* A packed decimal as a fixed number; false where it is too large. */
 static bool
-to_fixed(GpucolCpuNumericMath *known, __int128 x, __int128 *r)
+to_fixed(GpucolNumericMath *known, __int128 x, __int128 *r)
 {
 	GpucolMagnitude size = gpucol_magnitude(gpucol_packed_mantissa(x));
 	GpucolMagnitude power = gpucol_power10(gpucol_packed_scale(x));
@@ -238,7 +238,7 @@ find_decade_of(double size, Case *of)
 }
 
 static GpucolWide
-power_of_ten(GpucolCpuNumericMath *known, int scale)
+power_of_ten(GpucolNumericMath *known, int scale)
 {
 	if (known->powers[scale].bits == 0)
 		known->powers[scale] = gpucol_wide_power10(scale);
@@ -247,7 +247,7 @@ power_of_ten(GpucolCpuNumericMath *known, int scale)
 
 /* A value at a scale; GPUCOL_UNSUPPORTED: it is not decided how it is rounded. */
 static GpucolStatus
-round_value(GpucolCpuNumericMath *known, const Value *v, int scale, __int128 *r)
+round_value(GpucolNumericMath *known, const Value *v, int scale, __int128 *r)
 {
 	GpucolWide	power = power_of_ten(known, scale);
 	GpucolWide	units = gpucol_wide_product(v->size, power);
@@ -461,7 +461,7 @@ inverse(GpucolWide x)
 static GpucolStatus
 to_base(Call *c, __int128 *r)
 {
-	GpucolCpuNumericMath *known = c->known;
+	GpucolNumericMath *known = c->known;
 	Case		of = begin_case(c, c->y);
 	__int128	y;
 	double		logarithm;
@@ -585,7 +585,7 @@ power(Call *c, __int128 *r)
 }
 
 GpucolStatus
-gpucol_cpu_numeric_math(GpucolCpuNumericMath *known, const GpucolHost *host, int function, __int128 x, __int128 y,
+gpucol_numeric_math(GpucolNumericMath *known, const GpucolHost *host, int function, __int128 x, __int128 y,
 						__int128 *r)
 {
 	Call		c = {.known = known,.host = host,.function = function,.x = x,.y = y};
