@@ -14,6 +14,7 @@
 #include "kernel/float_order.h"
 
 #define GPUCOL_CPU_MAP_BITS 16	/* widest code that an IN list maps by byte */
+#define GPUCOL_CPU_SMALL_WIDTH	5	/* widest code of which a word has all verdicts */
 
 /* Position of a float's 64-bit form in PostgreSQL's order. */
 GPUCOL_CPU_INLINE int64_t

@@ -59,17 +59,53 @@ match_bytes(const uint8_t *bytes, uint32_t *match)
 	}
 }
 
+/* Codes below 32, by the bits of their verdicts: registers hold both. */
+GPUCOL_CPU_CLONES static void
+match_small_codes(uint32_t verdicts, const uint32_t *codes, uint32_t *match)
+{
+	for (uint32_t w = 0; w < GPUCOL_LANES; w++)
+	{
+		uint32_t	bits = 0;
+
+		for (uint32_t i = 0; i < 32; i++)
+			bits |= (verdicts >> codes[w * 32 + i] & 1) << i;
+		match[w] = bits;
+	}
+}
+
+/* Any codes, by a map, four at a time. */
+static void
+match_codes(const uint8_t *map, const uint32_t *codes, uint32_t *match)
+{
+	for (uint32_t w = 0; w < GPUCOL_LANES; w++, codes += 32)
+	{
+		uint32_t	bits = 0;
+
+		for (uint32_t i = 0; i < 32; i += 4)
+			bits |= (uint32_t) (map[codes[i]] | map[codes[i + 1]] << 1 | map[codes[i + 2]] << 2 |
+								map[codes[i + 3]] << 3) << i;
+		match[w] = bits;
+	}
+}
+
 /* MAP: unpack and look each code up. */
 static void
 match_map(GpucolCpuWorker *worker, const GpucolCpuTest *test,
 		  const void *words, uint32_t *match)
 {
-	uint8_t		bytes[GPUCOL_VECTOR_VALUES];
+	int			width = test->column->desc->width;
 
-	gpucol_bitpack_unpack32(test->column->desc->width, words, worker->codes32);
-	for (uint32_t i = 0; i < GPUCOL_VECTOR_VALUES; i++)
-		bytes[i] = test->map[worker->codes32[i]];
-	match_bytes(bytes, match);
+	gpucol_bitpack_unpack32(width, words, worker->codes32);
+	if (width <= GPUCOL_CPU_SMALL_WIDTH)
+	{
+		uint32_t	verdicts = 0;
+
+		for (int i = 0; i < 1 << GPUCOL_CPU_SMALL_WIDTH; i++)
+			verdicts |= (uint32_t) test->map[i] << i;
+		match_small_codes(verdicts, worker->codes32, match);
+	}
+	else
+		match_codes(test->map, worker->codes32, match);
 }
 
 /* CODE_SET: unpack, and search where the hash is in the list. */

@@ -70,11 +70,13 @@ plan_map(GpucolCpuTest *test, uint32_t n)
 		test->kind = GPUCOL_CPU_TEST_MAP;
 }
 
-/* A byte for each code of the chunk's width, all false. */
+/* A byte for each code of the chunk's width, all false; and as many as match_small_codes() takes. */
 static bool
 make_map(GpucolRun *run, GpucolCpuTest *test, size_t n)
 {
-	test->map = gpucol_cpu_alloc0(run, n + 1);
+	const size_t small = (size_t) 1 << GPUCOL_CPU_SMALL_WIDTH;
+
+	test->map = gpucol_cpu_alloc0(run, n < small ? small : n + 1);
 	return test->map != NULL;
 }
 

@@ -562,8 +562,8 @@ set_pace(GpucolRun *run, double took)
 static GpucolStatus
 work_through(GpucolRun *run, double start)
 {
-	/* a thread goes on with a vector whose pages it has verified: not these */
-	bool		lend = !run->window.suspended;
+	/* one thread had better look at pages as it pins them; and one goes on with a vector whose pages it has verified */
+	bool		lend = run->nworkers > 1 && !run->window.suspended;
 	GpucolStatus status = run->window.has_raw ? gpucol_cpu_raw_map(run, lend) : GPUCOL_OK;
 
 	if (status == GPUCOL_OK)
