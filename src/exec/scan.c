@@ -568,8 +568,7 @@ recheck_row(ScanState *node, TupleTableSlot *slot)
 static bool
 has_substitute(const EPQState *epq, Index rti)
 {
-	return epq != NULL &&
-		(epq->relsubs_done[rti - 1] || epq->relsubs_slot[rti - 1] != NULL || epq->relsubs_rowmark[rti - 1] != NULL);
+	return epq->relsubs_done[rti - 1] || epq->relsubs_slot[rti - 1] != NULL || epq->relsubs_rowmark[rti - 1] != NULL;
 }
 
 /* That row, or NULL: the new version of one that the statement changes, or one that was joined with it. */
@@ -616,14 +615,22 @@ exec_substitute(GpucolScanState *state, EPQState *epq, Index rti)
 	return TupIsNull(slot) ? ExecClearTuple(projection->pi_state.resultslot) : ExecProject(projection);
 }
 
-static TupleTableSlot *
-scan_exec(CustomScanState *node)
+/* The next row while rows are tested again: not on the way of all others. */
+static pg_noinline TupleTableSlot *
+exec_again(CustomScanState *node, EPQState *epq)
 {
-	EPQState   *epq = node->ss.ps.state->es_epq_active;
 	Index		rti = ((Scan *) node->ss.ps.plan)->scanrelid;
 
 	return has_substitute(epq, rti) ? exec_substitute((GpucolScanState *) node, epq, rti) :
 		ExecScan(&node->ss, gpucol_row_scan_next, recheck_row);
+}
+
+static TupleTableSlot *
+scan_exec(CustomScanState *node)
+{
+	EPQState   *epq = node->ss.ps.state->es_epq_active;
+
+	return unlikely(epq != NULL) ? exec_again(node, epq) : ExecScan(&node->ss, gpucol_row_scan_next, recheck_row);
 }
 
 /* Can the rows be had in batches (GpucolBatchOps)? */
