@@ -287,6 +287,33 @@ gpucol_harmless_function(Oid funcid)
 }
 
 bool
+gpucol_harmless_node(Node *node)
+{
+	switch (nodeTag(node))
+	{
+		case T_OpExpr:
+			set_opfuncid((OpExpr *) node);
+			return gpucol_harmless_function(((OpExpr *) node)->opfuncid);
+		case T_FuncExpr:
+			return gpucol_harmless_function(((FuncExpr *) node)->funcid);
+		case T_List:
+		case T_TargetEntry:
+		case T_Var:
+		case T_Const:
+		case T_Param:
+		case T_RelabelType:
+		case T_BoolExpr:
+		case T_NullTest:
+		case T_BooleanTest:
+		case T_CaseExpr:
+		case T_CaseWhen:
+			return true;
+		default:
+			return false;
+	}
+}
+
+bool
 gpucol_harmless_order(Oid operator, Oid type, Oid collation)
 {
 	return gpucol_harmless_function(get_opcode(operator)) &&

@@ -33,6 +33,12 @@ extern bool gpucol_harmless_grows(Node *node);
 extern bool gpucol_harmless_function(Oid funcid);
 
 /*
+ * Is this node of a planned expression one that raises no error and runs nobody's code: a column, a constant, logic, or
+ * such a function?  Nodes below are not looked at.
+ */
+extern bool gpucol_harmless_node(Node *node);
+
+/*
  * Is an operator of a type's order harmless for this type and collation?
  */
 extern bool gpucol_harmless_order(Oid operator, Oid type, Oid collation);

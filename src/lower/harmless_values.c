@@ -27,8 +27,6 @@
 #include "nodes/nodeFuncs.h"
 #include "utils/builtins.h"
 #include "utils/fmgroids.h"
-#include "utils/lsyscache.h"
-#include "utils/typcache.h"
 
 #include "lower/harmless_integers.h"
 #include "lower/harmless_values.h"
@@ -58,17 +56,10 @@ typedef struct Values
 
 /* ---- conditions ---- */
 
-static Expr *
+static OpExpr *
 compare(Node *value, int strategy, Const *with)
 {
-	Oid			type = exprType(value);
-	Oid			family = lookup_type_cache(type, TYPECACHE_BTREE_OPFAMILY)->btree_opf;
-	Oid			opno = get_opfamily_member(family, type, type, strategy);
-	OpExpr	   *op = (OpExpr *) make_opclause(opno, BOOLOID, false, copyObject((Expr *) value), (Expr *) with,
-											  InvalidOid, InvalidOid);
-
-	set_opfuncid(op);
-	return (Expr *) op;
+	return gpucol_harmless_compare_const((Expr *) value, exprType(value), strategy, with);
 }
 
 static Const *

@@ -159,15 +159,21 @@ is_sum(Oid function)
 }
 
 OpExpr *
-gpucol_harmless_compare(Expr *value, Oid type, int strategy, int64 with)
+gpucol_harmless_compare_const(Expr *value, Oid type, int strategy, Const *with)
 {
 	Oid			family = lookup_type_cache(type, TYPECACHE_BTREE_OPFAMILY)->btree_opf;
 	Oid			compare = get_opfamily_member(family, type, type, strategy);
-	OpExpr	   *op = (OpExpr *) make_opclause(compare, BOOLOID, false, (Expr *) copyObject(value),
-											  (Expr *) make_value(type, with), InvalidOid, InvalidOid);
+	OpExpr	   *op = (OpExpr *) make_opclause(compare, BOOLOID, false, (Expr *) copyObject(value), (Expr *) with,
+											  InvalidOid, InvalidOid);
 
 	set_opfuncid(op);
 	return op;
+}
+
+OpExpr *
+gpucol_harmless_compare(Expr *value, Oid type, int strategy, int64 with)
+{
+	return gpucol_harmless_compare_const(value, type, strategy, make_value(type, with));
 }
 
 /* What a date or a timestamp is made a timestamp of, which is an error near the ends of their types; else NULL. */

@@ -26,7 +26,10 @@ extern const Expr *gpucol_harmless_within_value(const Expr *expr);
 /* The condition of such a CASE, which raises no error where the condition does not; NULL: another CASE. */
 extern Node *gpucol_harmless_within_test(const CaseExpr *node);
 
-/* A comparison of a value with a constant by its type's order: `strategy` of B-trees; for types of such sums. */
+/* A comparison of a value with a constant by its type's order: `strategy` of B-trees. */
+extern OpExpr *gpucol_harmless_compare_const(Expr *value, Oid type, int strategy, Const *with);
+
+/* The same with a number, for types of such sums. */
 extern OpExpr *gpucol_harmless_compare(Expr *value, Oid type, int strategy, int64 with);
 
 #endif							/* GPUCOL_LOWER_HARMLESS_WITHIN_H */

@@ -37,31 +37,8 @@ is_harmful(Node *node, void *context)
 {
 	if (node == NULL)
 		return false;
-	switch (nodeTag(node))
-	{
-		case T_OpExpr:
-			if (!gpucol_harmless_function(((OpExpr *) node)->opfuncid))
-				return true;
-			break;
-		case T_FuncExpr:
-			if (!gpucol_harmless_function(((FuncExpr *) node)->funcid))
-				return true;
-			break;
-		case T_Aggref:
-			if (!is_harmless_aggregate((Aggref *) node))
-				return true;
-			break;
-		case T_List:
-		case T_TargetEntry:
-		case T_Var:
-		case T_Const:
-		case T_BoolExpr:
-		case T_NullTest:
-		case T_RelabelType:
-			break;
-		default:
-			return true;
-	}
+	if (IsA(node, Aggref) ? !is_harmless_aggregate((Aggref *) node) : !gpucol_harmless_node(node))
+		return true;
 	return expression_tree_walker(node, is_harmful, context);
 }
 

@@ -260,32 +260,7 @@ is_harmful(Node *node, void *context)
 
 	if (node == NULL || list_member(columns, node))
 		return false;
-	switch (nodeTag(node))
-	{
-		case T_OpExpr:
-			set_opfuncid((OpExpr *) node);
-			if (!gpucol_harmless_function(((OpExpr *) node)->opfuncid))
-				return true;
-			break;
-		case T_FuncExpr:
-			if (!gpucol_harmless_function(((FuncExpr *) node)->funcid))
-				return true;
-			break;
-		case T_List:
-		case T_Var:
-		case T_Const:
-		case T_Param:
-		case T_RelabelType:
-		case T_BoolExpr:
-		case T_NullTest:
-		case T_BooleanTest:
-		case T_CaseExpr:
-		case T_CaseWhen:
-			break;
-		default:
-			return true;
-	}
-	return expression_tree_walker(node, is_harmful, context);
+	return !gpucol_harmless_node(node) || expression_tree_walker(node, is_harmful, context);
 }
 
 /*
