@@ -222,8 +222,9 @@ decide_rows(const GpucolRecRun *run, GpucolRecTable *table,
 			gpucol_rec_set_point(&table->slots[at], number);
 			buffer->keep[i] = 2;
 		}
-		/* others still read whose it is */
-		buffer->hash[i] = (GPUCOL_REC_PARTITION(buffer->hash[i]) << GPUCOL_REC_PARTITION_SHIFT) | at;
+		/* others still read whose it is, which stays */
+		__atomic_store_n(&buffer->hash[i],
+						 (GPUCOL_REC_PARTITION(hash) << GPUCOL_REC_PARTITION_SHIFT) | at, __ATOMIC_RELAXED);
 	}
 }
 
@@ -261,7 +262,7 @@ gpucol_rec_table_decide(GpucolRecRun *run, GpucolRecTable *table,
 			for (i = from; i < to; i++)
 			{
 				list[n] = i;
-				n += mine[GPUCOL_REC_PARTITION(buffers[b].hash[i])];
+				n += mine[GPUCOL_REC_PARTITION(__atomic_load_n(&buffers[b].hash[i], __ATOMIC_RELAXED))];
 			}
 			if (table->set == GPUCOL_REC_SET_PAIRS)
 				decide_pairs(table, &buffers[b], list, n);
