@@ -49,6 +49,9 @@ typedef uint32_t (*GpucolRecExpand) (void *context, uint32_t id, uint32_t n,
 									 uint32_t *origins, int64_t *const *columns,
 									 uint8_t *const *column_nulls);
 
+/* The value that stands for all that equal a value, not NULL, of a column of relation 0. */
+typedef int64_t (*GpucolRecForm) (void *context, int column, int64_t value);
+
 /* gpucol.recursive_strategy */
 typedef enum GpucolRecStrategy
 {
@@ -94,6 +97,14 @@ typedef struct GpucolRecOptions
 	GpucolRecHost host;			/* NULL: the plan has no GPUCOL_REC_HOST */
 	GpucolRecHostApart apart;	/* NULL: it computes in one thread only */
 	GpucolRecExpand expand;		/* NULL: no GPUCOL_REC_EXPAND */
+
+	/*
+	 * Columns of relation 0, a set, as bits, whose equal values may differ; `form` gives of a value the one that
+	 * stands for its equals, in any thread.  No atom matches such values.  Of equal rows the one of the earliest
+	 * round stays as it is; where a round has several of them, all ends with progress.forms_lost.
+	 */
+	uint32_t	forms;
+	GpucolRecForm form;
 	void	   *host_context;
 } GpucolRecOptions;
 
@@ -107,6 +118,7 @@ typedef struct GpucolRecProgress
 	uint64_t	full;			/* rows derived so far */
 	size_t		bytes;			/* held now */
 	size_t		peak_bytes;
+	bool		forms_lost;		/* the run has ended since it cannot tell which of equal rows is the first */
 	uint32_t	rule;			/* of the plan, which the CPU engine evaluates or has
 								 * failed in: its number + 1; 0 = none, or unknown */
 	int			threads;		/* used at most */
@@ -161,7 +173,7 @@ typedef struct GpucolRecursiveEngine
 						  GpucolRecBatch *out);
 
 	/*
-	 * Run to the end and aggregate an output relation instead of reading it:
+	 * Run to the end (GPUCOL_END: forms are lost) and aggregate an output relation instead of reading it:
 	 * its row count, and a summary of each column with want[i] (want may be
 	 * NULL: none).
 	 */

@@ -44,6 +44,29 @@ SELECT forms('WITH RECURSIVE r(n, t) AS (SELECT 0, interval ''0'' UNION SELECT n
 SELECT forms('WITH RECURSIVE r(s, dst, c) AS (SELECT src, dst, free * 1.5 FROM way WHERE src < 7 UNION SELECT r.s, w.dst, r.c + w.free FROM r JOIN way w ON w.src = r.dst WHERE r.c < 6) SELECT * FROM r WHERE s = 3');
 SELECT forms('WITH RECURSIVE r(dst, c, n) AS (SELECT dst, free, 1 FROM way WHERE src < 9 UNION ALL SELECT w.dst, r.c * 1.00, n + 1 FROM r JOIN way w ON w.free = r.c AND w.src > r.dst + 30 WHERE n < 3) SELECT * FROM r');
 SELECT forms('SELECT s, (WITH RECURSIVE r(n, x) AS (SELECT 1, s * 0.5 UNION SELECT n + 1, CASE WHEN n = 5 THEN 1.50 ELSE x + 0.5 END FROM r WHERE n < 9) SELECT string_agg(x::text, '' '' ORDER BY n) FROM r) FROM generate_series(1, 3) s');
+-- the row of the earliest round shows, however its values look: numerics of few and many digits, floats, intervals, arrays, jsonb
+CREATE TABLE hop AS SELECT i % 400 AS src, (i * 7 + i / 400 * 31) % 400 AS dst, (i % 3)::numeric(6, 2) AS c, (ARRAY[0, -0.0, 1, 'NaN'])[i % 4 + 1]::float8 AS f,
+	(ARRAY['0', '1 month', '30 days', '720 hours'])[i % 4 + 1]::interval AS t FROM generate_series(0, 1999) i;
+SELECT v[1], forms(format('WITH RECURSIVE r(n, x) AS (SELECT 7, %s UNION SELECT h.dst, %s FROM r JOIN hop h ON h.src = r.n WHERE %s) SELECT * FROM r', VARIADIC v)), threads.n
+	FROM (VALUES
+	(ARRAY['0::numeric', 'r.x + h.c', 'r.x < 9']),
+	(ARRAY['0::numeric', 'r.x + h.c / 4', 'r.x < 4']),
+	(ARRAY['NULL::numeric', 'coalesce(r.x, 0) + nullif(h.c, 1)', 'r.x IS NULL OR r.x < 6']),
+	(ARRAY['0.00000000000000000000', 'r.x + h.c', 'r.x < 5']),
+	(ARRAY['12345678901234567890.0', 'r.x + h.c', 'r.x < 12345678901234567895']),
+	(ARRAY['float8 ''-0''', 'CASE WHEN r.x > 3 THEN ''NaN'' ELSE r.x + h.f END', 'r.x < 9']),
+	(ARRAY['0::real', '(r.x * h.f)::real', 'r.x < 9']),
+	(ARRAY['interval ''0''', 'r.x + h.t', 'r.x < interval ''90 days''']),
+	(ARRAY['ARRAY[0::numeric]', 'ARRAY[r.x[1] + h.c]', 'r.x[1] < 4']),
+	(ARRAY['jsonb ''1''', 'to_jsonb(h.c + 1)', 'h.src < 90'])) t(v),
+	LATERAL (SELECT set_config('gpucol.cpu_threads', n, false) AS n FROM unnest(ARRAY['1', '3']) n) threads;
+RESET gpucol.cpu_threads;
+-- which of those of one round is the first is for PostgreSQL's plan to say, be it tried first or not
+SELECT forms('WITH RECURSIVE r(n, x) AS (SELECT 7, 0::numeric UNION SELECT h.dst % 5, CASE WHEN h.src % 2 = 0 THEN 1.0 ELSE 1.00 END FROM r JOIN hop h ON h.src % 5 = r.n % 5) SELECT * FROM r');
+SELECT forms('WITH RECURSIVE r(x) AS (SELECT CASE i WHEN 1 THEN 1.0 ELSE 1.00 END FROM generate_series(1, 2) i UNION SELECT x + 1 FROM r WHERE x < 5) SELECT * FROM r');
+SELECT forms('WITH RECURSIVE r(n, x) AS (SELECT i, CASE i % 2 WHEN 1 THEN 1.0 ELSE 1.00 END FROM generate_series(1, 2000) i UNION SELECT (n + 1) / 2, x FROM r WHERE n > 1) SELECT count(*), sum(n) FROM r');
+-- where joins compare them as well
+SELECT forms('WITH RECURSIVE r(n, x) AS (SELECT 7, 0::numeric UNION SELECT h.dst, h.c * 1.000 FROM r JOIN hop h ON h.src = r.n AND h.c = r.x) SELECT * FROM r');
 -- read in pieces
 BEGIN;
 DECLARE c CURSOR FOR WITH RECURSIVE r(n, x) AS (SELECT 1, 1.0 UNION SELECT n + 1, CASE WHEN n = 8 THEN 1.000 ELSE x + 0.5 END FROM r WHERE n < 12) SELECT * FROM r;

@@ -348,8 +348,10 @@ send_loaded(GpucolRecRun *run)
 
 /* What a plan does that the device does not, or NULL (gpucol_rules_supported). */
 static const char *
-plan_beyond_device(const GpucolRecPlan *plan)
+plan_beyond_device(const GpucolRecPlan *plan, const GpucolRecOptions *options)
 {
+	if (options->forms != 0)
+		return "tell equal rows that look different apart";
 	for (uint32_t i = 0; i < plan->nsteps; i++)
 	{
 		const GpucolRecStep *step = &plan->steps[i];
@@ -385,7 +387,7 @@ connect_daemon(GpucolRecRun *run)
 static GpucolStatus
 begin(GpucolRecRun *run)
 {
-	const char *why = plan_beyond_device(run->plan);
+	const char *why = plan_beyond_device(run->plan, &run->options);
 	GpucolStatus status;
 
 	run->begun = true;
@@ -481,7 +483,7 @@ begin_trial(GpucolRecRun *run, bool streams)
 
 	for (uint32_t r = 0; r < run->plan->nrelations; r++)
 		rows += run->loaded[r].nrows;
-	if (options.device_rows == 0 || plan_beyond_device(run->plan) != NULL ||
+	if (options.device_rows == 0 || plan_beyond_device(run->plan, &options) != NULL ||
 		(rows >= options.device_rows && !streams))
 		return GPUCOL_OK;
 	run->trial = malloc(sizeof(GpucolRecTrial));

@@ -215,6 +215,9 @@ decide_rows(const GpucolRecRun *run, GpucolRecTable *table,
 			table->slots[at] = (hash & ~UINT64_C(0xffffffff)) | number;
 			buffer->keep[i] = 1;
 		}
+		else if (table->forms != 0)
+			gpucol_rec_set_meet(table, slot_tuple(table, buffers, table->slots[at]), (uint32_t) table->slots[at],
+								tuple);
 		else if (table->decl->merge != GPUCOL_REC_MERGE_NONE &&
 				 gpucol_rec_set_merge(run, table, slot_tuple(table, buffers, table->slots[at]),
 									  (uint32_t) table->slots[at] <= table->committed, tuple))

@@ -248,7 +248,7 @@ is_recursive(const GpucolRecRun *run, uint32_t rule)
 	return (run->plan->rules[rule].flags & GPUCOL_REC_RECURSIVE) != 0;
 }
 
-/* Run the rules of the stratum that are recursive, or those that are not. */
+/* Run the rules of the stratum that are recursive, or those that are not; GPUCOL_END: forms are lost. */
 static GpucolStatus
 run_rules(GpucolRecRun *run, bool recursive)
 {
@@ -262,7 +262,7 @@ run_rules(GpucolRecRun *run, bool recursive)
 			GPUCOL_REC_TRY(gpucol_rec_rule_run(run, stratum->rules[i]));
 		}
 	run->progress.rule = 0;
-	return GPUCOL_OK;
+	return run->forms_lost ? GPUCOL_END : GPUCOL_OK;
 }
 
 /* A bitmap of this size is cheap whatever its table holds. */
@@ -331,7 +331,7 @@ gpucol_rec_stratum_lone(const GpucolRecRun *run, uint32_t stratum,
 		}
 	decl = &run->plan->relations[*relation];
 	return *nrules > 0 && decl->arity == 2 &&
-		!(decl->flags & (GPUCOL_REC_BAG | GPUCOL_REC_CHOSEN)) &&
+		!(decl->flags & (GPUCOL_REC_BAG | GPUCOL_REC_CHOSEN)) && run->tables[*relation].forms == 0 &&
 		decl->merge == GPUCOL_REC_MERGE_NONE;
 }
 
@@ -618,7 +618,7 @@ next(GpucolRecRun *run, uint32_t relation, GpucolRecBatch *out)
 	if (run->failed != GPUCOL_OK)
 		return run->failed;
 	status = next_rows(run, &run->tables[relation], out);
-	if (status != GPUCOL_OK && status != GPUCOL_END)
+	if (status != GPUCOL_OK && (status != GPUCOL_END || run->forms_lost))
 		run->failed = status;
 	return status;
 }
@@ -662,6 +662,7 @@ static void
 progress(const GpucolRecRun *run, GpucolRecProgress *out)
 {
 	*out = run->progress;
+	out->forms_lost = run->forms_lost;
 	out->bytes = run->memory.used;
 	out->peak_bytes = run->memory.peak;
 }

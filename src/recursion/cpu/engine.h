@@ -143,6 +143,8 @@ typedef struct GpucolRecTable
 	const GpucolRecRelation *decl;
 	int			arity;
 	bool		bag;
+	GpucolRecRun *run;
+	uint32_t	forms;			/* columns, as bits, whose equal values have several forms (options.forms) */
 	uint32_t   *tuples;			/* row-major */
 	uint64_t	allocated;		/* rows */
 	uint64_t	delta;			/* first row of the delta */
@@ -191,6 +193,7 @@ struct GpucolRecRun
 	uint32_t	stratum;		/* next to start, or running */
 	bool		in_stratum;
 	bool		done;
+	_Atomic bool forms_lost;	/* which form a row has is not known */
 	GpucolStatus failed;		/* sticky */
 	int64_t		stratum_rounds;
 	GpucolRecProgress progress;

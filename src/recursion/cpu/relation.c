@@ -25,9 +25,11 @@ gpucol_rec_table_init(GpucolRecRun *run, uint32_t relation)
 	table->decl = decl;
 	table->arity = decl->arity;
 	table->bag = (decl->flags & GPUCOL_REC_BAG) != 0;
+	table->run = run;
+	table->forms = relation == 0 && !table->bag ? run->options.forms : 0;
 	if (table->bag)
 		table->set = GPUCOL_REC_SET_NONE;
-	else if (decl->merge != GPUCOL_REC_MERGE_NONE || table->arity > 2)
+	else if (decl->merge != GPUCOL_REC_MERGE_NONE || table->arity > 2 || table->forms != 0)
 		table->set = GPUCOL_REC_SET_ROWS;
 	else if (table->arity == 2)
 		table->set = GPUCOL_REC_SET_PAIRS;
@@ -238,6 +240,19 @@ gpucol_rec_set_merge(const GpucolRecRun *run, const GpucolRecTable *table, uint3
 	return is_old;
 }
 
+void
+gpucol_rec_set_meet(const GpucolRecTable *table, const uint32_t *old, uint32_t number, const uint32_t *tuple)
+{
+	/* one of an earlier round came first wherever rows of a round come from */
+	if (table->run->in_stratum && number <= table->committed)
+		return;
+	for (int c = 0; c < table->arity; c++)
+	{
+		if (old[c] != tuple[c])
+			atomic_store_explicit(&table->run->forms_lost, true, memory_order_relaxed);
+	}
+}
+
 /* The row that a slot names. */
 static inline uint32_t *
 slot_row(const GpucolRecTable *table, uint64_t at)
@@ -279,6 +294,8 @@ add_rows(GpucolRecRun *run, GpucolRecTable *table, uint32_t n,
 			table->nused++;
 			append_row(table, i, columns);
 		}
+		else if (table->forms != 0)
+			gpucol_rec_set_meet(table, slot_row(table, at), (uint32_t) table->slots[at], tuple);
 		else if (table->decl->merge != GPUCOL_REC_MERGE_NONE &&
 				 gpucol_rec_set_merge(run, table, slot_row(table, at),
 									  (uint32_t) table->slots[at] <= table->committed, tuple))

@@ -28,6 +28,40 @@ gpucol_rec_set_pair(uint32_t a, uint32_t b)
 	return ((uint64_t) a << 32 | b) + 1;
 }
 
+/* The form of a value of a column that all values equal to it share; NULL has none. */
+static inline int64_t
+gpucol_rec_set_form(const GpucolRecTable *table, int column, uint32_t id)
+{
+	const GpucolRecRun *run = table->run;
+
+	return run->options.form(run->options.host_context, column, run->dictionary.values[id]);
+}
+
+/* Hash of a row of a table some of whose columns have equal values of several forms. */
+static inline uint64_t
+gpucol_rec_set_hash_forms(const GpucolRecTable *table, const uint32_t *tuple)
+{
+	uint64_t	h = 0;
+
+	for (int c = 0; c < table->arity; c++)
+	{
+		bool		has_forms = (table->forms >> c & 1) != 0 && tuple[c] != GPUCOL_REC_NULL_ID;
+
+		h = gpucol_rec_mix(h) + (has_forms ? gpucol_rec_mix((uint64_t) gpucol_rec_set_form(table, c, tuple[c])) :
+								 tuple[c]);
+	}
+	return gpucol_rec_mix(h);
+}
+
+/* Are two values of such a table equal? */
+static inline bool
+gpucol_rec_set_same_forms(const GpucolRecTable *table, int column, uint32_t a, uint32_t b)
+{
+	return a == b ||
+		((table->forms >> column & 1) != 0 && a != GPUCOL_REC_NULL_ID && b != GPUCOL_REC_NULL_ID &&
+		 gpucol_rec_set_form(table, column, a) == gpucol_rec_set_form(table, column, b));
+}
+
 /* Hash of a row without its merge column. */
 static inline uint64_t
 gpucol_rec_set_hash(const GpucolRecTable *table, const uint32_t *tuple)
@@ -35,6 +69,8 @@ gpucol_rec_set_hash(const GpucolRecTable *table, const uint32_t *tuple)
 	uint64_t	h = 0;
 	int			c;
 
+	if (table->forms != 0)
+		return gpucol_rec_set_hash_forms(table, tuple);
 	for (c = 0; c < table->arity; c++)
 		if (table->decl->merge == GPUCOL_REC_MERGE_NONE ||
 			c != table->decl->merge_column)
@@ -49,7 +85,7 @@ gpucol_rec_set_same(const GpucolRecTable *table, const uint32_t *a, const uint32
 	int			c;
 
 	for (c = 0; c < table->arity; c++)
-		if (a[c] != b[c] &&
+		if (a[c] != b[c] && !gpucol_rec_set_same_forms(table, c, a[c], b[c]) &&
 			(table->decl->merge == GPUCOL_REC_MERGE_NONE ||
 			 c != table->decl->merge_column))
 			return false;
@@ -121,5 +157,12 @@ extern void gpucol_rec_set_close(GpucolRecRun *run, GpucolRecTable *table);
  */
 extern bool gpucol_rec_set_merge(const GpucolRecRun *run, const GpucolRecTable *table,
 								 uint32_t *old, bool is_old, const uint32_t *tuple);
+
+/*
+ * A row was met again.  Where its values have another form now, which of the two rows came first is told only
+ * if an earlier round had one of them; `number` is that of the one that is there.
+ */
+extern void gpucol_rec_set_meet(const GpucolRecTable *table, const uint32_t *old, uint32_t number,
+								const uint32_t *tuple);
 
 #endif							/* GPUCOL_RECURSION_CPU_SET_H */

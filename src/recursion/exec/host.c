@@ -306,8 +306,9 @@ gpucol_recursive_host_compute_apart(const GpucolRecursiveHost *host, const Gpuco
 									const int64 *const *values, const uint8 *const *nulls, int64 *result,
 									uint8 *result_nulls)
 {
-	/* equal values are told by functions of PostgreSQL */
-	if (host->formula == NULL || host->result.equality != NULL || !gpucol_recursive_formula_is_apart(host->formula))
+	/* equal values that are made the same are told by functions of PostgreSQL; words keep their forms */
+	if (host->formula == NULL || !gpucol_recursive_formula_is_apart(host->formula) ||
+		(host->result.equality != NULL && !gpucol_equality_keeps_forms(host->result.equality)))
 		return false;
 	for (uint32 first = 0; first < n; first += GPUCOL_SYMBOLS_PIECE)
 		if (!gpucol_recursive_formula_compute_apart(host->formula, symbols, first, Min(n - first, GPUCOL_SYMBOLS_PIECE),

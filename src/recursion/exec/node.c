@@ -55,7 +55,7 @@ typedef struct RecursiveState
 	MemoryContext context;
 	GpucolSymbols *symbols;
 	GpucolRecursionMemory *memory;	/* of the run */
-	List	   *equalities;		/* GpucolEquality */
+	GpucolRecursiveEqualities *equalities;
 	GpucolRecursion *recursion; /* NULL if not started, and in a fallback */
 	GpucolRecBatch batch;
 	uint32		next;			/* row of the batch */
@@ -90,23 +90,6 @@ plan_exprs(RecursiveState *state)
 	return ((CustomScan *) gpucol_inputs_find(state->inputs)->plan)->custom_exprs;
 }
 
-/* The equality of this run for a type and a collation, or NULL. */
-static GpucolEquality *
-find_equality(RecursiveState *state, Oid type, Oid collation)
-{
-	CustomScan *scan = (CustomScan *) state->css.ss.ps.plan;
-	ListCell   *lc;
-	ListCell   *lc2;
-
-	forboth(lc, (List *) list_nth(scan->custom_private,
-								  GPUCOL_RECURSIVE_EQUALITIES),
-			lc2, state->equalities)
-		if (linitial_oid(lfirst(lc)) == type &&
-			lsecond_oid(lfirst(lc)) == collation)
-			return lfirst(lc2);
-	return NULL;
-}
-
 /* Have columns of these collations give equal values one form. */
 static void
 set_equalities(RecursiveState *state, GpucolRecColumn *columns, List *collations)
@@ -114,11 +97,7 @@ set_equalities(RecursiveState *state, GpucolRecColumn *columns, List *collations
 	ListCell   *lc;
 
 	foreach(lc, collations)
-	{
-		GpucolRecColumn *column = &columns[foreach_current_index(lc)];
-
-		column->equality = find_equality(state, column->type, lfirst_oid(lc));
-	}
+		gpucol_recursive_equalities_set(state->equalities, &columns[foreach_current_index(lc)], lfirst_oid(lc));
 }
 
 /* The same for what functions return. */
@@ -134,7 +113,7 @@ set_expansion_equalities(RecursiveState *state)
 
 		for (int c = 0; expansion != NULL &&
 			 (column = gpucol_recursive_expansion_column(expansion, c, &collation)) != NULL; c++)
-			column->equality = find_equality(state, column->type, collation);
+			gpucol_recursive_equalities_set(state->equalities, column, collation);
 	}
 }
 
@@ -144,27 +123,18 @@ make_equalities(RecursiveState *state)
 {
 	CustomScan *scan = (CustomScan *) state->css.ss.ps.plan;
 	List	   *exprs = plan_exprs(state);
-	ListCell   *lc;
 	int			i;
 
-	state->equalities = NIL;
-	foreach(lc, (List *) list_nth(scan->custom_private,
-								  GPUCOL_RECURSIVE_EQUALITIES))
-		state->equalities =
-			lappend(state->equalities,
-					gpucol_equality_create(linitial_oid(lfirst(lc)),
-										   lsecond_oid(lfirst(lc))));
+	state->equalities = gpucol_recursive_equalities_create(list_nth(scan->custom_private,
+																	GPUCOL_RECURSIVE_EQUALITIES));
 	set_equalities(state, state->columns,
 				   list_nth(scan->custom_private, GPUCOL_RECURSIVE_COLLATIONS));
 	for (i = 0; i < (int) state->plan->nconstants; i++)
-		state->constant_columns[i].equality =
-			find_equality(state, state->constant_columns[i].type,
-						  exprCollation(list_nth(exprs, i)));
+		gpucol_recursive_equalities_set(state->equalities, &state->constant_columns[i],
+										exprCollation(list_nth(exprs, i)));
 	for (i = 0; i < state->nhosts; i++)
-		gpucol_recursive_host_result(state->hosts[i])->equality =
-			find_equality(state,
-						  gpucol_recursive_host_result(state->hosts[i])->type,
-						  exprCollation(list_nth(exprs, state->plan->nconstants + i)));
+		gpucol_recursive_equalities_set(state->equalities, gpucol_recursive_host_result(state->hosts[i]),
+										exprCollation(list_nth(exprs, state->plan->nconstants + i)));
 	set_expansion_equalities(state);
 }
 
@@ -393,16 +363,32 @@ load_seeds(RecursiveState *state)
 				   state->seed_filter);
 }
 
-/* Have equal values been loaded that look different? */
+/* GpucolRecForm */
+static int64_t
+form_of(void *context, int column, int64_t value)
+{
+	const RecursiveState *state = context;
+
+	return gpucol_equality_form(state->columns[column].equality, value);
+}
+
+static void
+start_engine(RecursiveState *state)
+{
+	GpucolRecursionHost host = {.compute = compute_host,.compute_apart = compute_apart,.expand = expand_host,
+	.forms = gpucol_recursive_equalities_forms(state->columns, state->ncolumns),.form = form_of,.context = state};
+
+	state->recursion = gpucol_recursion_start(state->plan, state->memory, &host);
+}
+
+/* Have equal values been found that look different, of which nobody knows which is the first? */
 static bool
 lost_forms(const RecursiveState *state)
 {
-	ListCell   *lc;
+	GpucolRecProgress progress;
 
-	foreach(lc, state->equalities)
-		if (gpucol_equality_lost_forms(lfirst(lc)))
-			return true;
-	return false;
+	gpucol_recursion_progress(state->recursion, &progress);
+	return progress.forms_lost || gpucol_recursive_equalities_lost(state->equalities);
 }
 
 /*
@@ -506,8 +492,7 @@ start_run(RecursiveState *state)
 		if (gpucol_recursive_host_match(state->hosts[i]) != NULL)
 			gpucol_recursive_match_reset(gpucol_recursive_host_match(state->hosts[i]),
 										 state->memory);
-	state->recursion = gpucol_recursion_start(state->plan, state->memory, compute_host,
-											  compute_apart, expand_host, state);
+	start_engine(state);
 	load_seeds(state);
 	foreach(lc, inputs)
 	{

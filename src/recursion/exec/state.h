@@ -137,6 +137,19 @@ extern void gpucol_recursive_find_carried(const GpucolRecPlan *plan, int nhosts,
 										  const bool *matched, bool **columns, bool **hosts);
 
 /*
+ * recursion/exec/equalities.c: of the pairs of GPUCOL_RECURSIVE_EQUALITIES, for one run, in the current memory
+ * context; have a column of values with a collation know its own; have values been made the same that look
+ * different; columns whose values keep their forms, as bits.
+ */
+typedef struct GpucolRecursiveEqualities GpucolRecursiveEqualities;
+
+extern GpucolRecursiveEqualities *gpucol_recursive_equalities_create(List *pairs);
+extern void gpucol_recursive_equalities_set(const GpucolRecursiveEqualities *all, GpucolRecColumn *column,
+											Oid collation);
+extern bool gpucol_recursive_equalities_lost(const GpucolRecursiveEqualities *all);
+extern uint32 gpucol_recursive_equalities_forms(const GpucolRecColumn *columns, int ncolumns);
+
+/*
  * recursion/exec/load.c: all rows of a plan that pass the filter (NULL: all), tested in econtext, as
  * columns of 64-bit values, a piece at a time: *take is called for each, the last time for
  * what is left, which may be no row.  The plan has given no rows yet.

@@ -243,6 +243,7 @@ start(Execution *execution)
 	GpucolRecPlan *plan;
 	List	   *inputs;
 	ListCell   *lc;
+	GpucolRecursionHost host = {.compute = compute_host,.context = execution};
 	ErrorContextCallback callback = {
 		.previous = error_context_stack,.callback = gpucol_datalog_context,
 		.arg = execution->program
@@ -264,8 +265,7 @@ start(Execution *execution)
 	execution->narrow = hands_on_narrow(plan);
 	foreach(lc, inputs)
 		execution->narrow &= !((GpucolDatalogInput *) lfirst(lc))->wide;
-	execution->recursion = gpucol_recursion_start(plan, execution->memory, compute_host, NULL, NULL,
-												  execution);
+	execution->recursion = gpucol_recursion_start(plan, execution->memory, &host);
 	foreach(lc, inputs)
 		load_input(execution, lfirst(lc));
 	load_facts(execution);

@@ -173,8 +173,7 @@ release_run(void *argument)
 
 GpucolRecursion *
 gpucol_recursion_start(const GpucolRecPlan *plan, GpucolRecursionMemory *memory,
-					   GpucolRecHost host, GpucolRecHostApart apart, GpucolRecExpand expand,
-					   void *host_context)
+					   const GpucolRecursionHost *host)
 {
 	GpucolRecursion *recursion = palloc0(sizeof(GpucolRecursion));
 	GpucolRecOptions options = {0};
@@ -193,10 +192,12 @@ gpucol_recursion_start(const GpucolRecPlan *plan, GpucolRecursionMemory *memory,
 	options.device_rows = gpucol_engine_choice == GPUCOL_ENGINE_AUTO ? DEVICE_ROWS : 0;
 	options.cancelled = is_cancelled;
 	options.context = recursion;
-	options.host = host;
-	options.apart = apart;
-	options.expand = expand;
-	options.host_context = host_context;
+	options.host = host->compute;
+	options.apart = host->compute_apart;
+	options.expand = host->expand;
+	options.forms = host->forms;
+	options.form = host->form;
+	options.host_context = host->context;
 	recursion->activity = gpucol_activity_begin(GPUCOL_ACTIVITY_RECURSION);
 	status = recursion->engine->start(plan, &options, &recursion->run);
 	if (status != GPUCOL_OK)
@@ -238,6 +239,8 @@ gpucol_recursion_summarise(GpucolRecursion *recursion, uint32 relation,
 	GpucolStatus status = recursion->engine->summarise(recursion->run, relation,
 													   want, &nrows, columns);
 
+	if (status == GPUCOL_END)
+		return 0;
 	if (status != GPUCOL_OK)
 		raise_status(recursion, status);
 	return nrows;

@@ -36,18 +36,25 @@ extern GpucolRecursionMemory *gpucol_recursion_memory(void);
  */
 extern void gpucol_recursion_count(GpucolRecursionMemory *memory, Size more);
 
+/* What the engine asks of who started it (recursion/engine.h); functions may be NULL where a plan needs none. */
+typedef struct GpucolRecursionHost
+{
+	GpucolRecHost compute;		/* the plan's GPUCOL_REC_HOST, */
+	GpucolRecHostApart compute_apart;	/* the same in other threads; */
+	GpucolRecExpand expand;		/* its GPUCOL_REC_EXPAND; */
+	uint32		forms;			/* columns of relation 0 whose equal values may differ, as bits, */
+	GpucolRecForm form;			/* and what such values share */
+	void	   *context;		/* of all functions */
+} GpucolRecursionHost;
+
 /*
  * Start a plan on the engine that the settings choose.  The run ends with the
  * current memory context at the latest.  All functions below raise PostgreSQL
- * errors for what a status says.  `host` computes the plan's GPUCOL_REC_HOST, `apart` the
- * same in other threads, `expand` its GPUCOL_REC_EXPAND; they may be NULL where there are none.
+ * errors for what a status says.  What `host` refers to must live as long.
  */
 extern GpucolRecursion *gpucol_recursion_start(const GpucolRecPlan *plan,
 											   GpucolRecursionMemory *memory,
-											   GpucolRecHost host,
-											   GpucolRecHostApart apart,
-											   GpucolRecExpand expand,
-											   void *host_context);
+											   const GpucolRecursionHost *host);
 
 /* Name of the engine that a run would be started on now. */
 extern const char *gpucol_recursion_engine(void);

@@ -27,7 +27,7 @@ typedef struct GpucolRecColumn
 	bool		is_unsigned;	/* oid */
 	bool		numbers;		/* numeric: coded unless the value is a number itself (number.h) */
 	bool		carried;		/* coded, and no code of it is ever compared */
-	GpucolEquality *equality;	/* set: equal values are made the same */
+	GpucolEquality *equality;	/* set: equal values are made the same, or keep their forms */
 } GpucolRecColumn;
 
 extern void gpucol_rec_column_init(GpucolRecColumn *column, Oid type);
@@ -58,7 +58,7 @@ extern int64 gpucol_rec_column_word(const GpucolRecColumn *column, Datum datum);
 
 /* What stands for a word or a code in the engine: the first of its equals, if they are made the same. */
 static inline int64
-gpucol_rec_column_first(const GpucolRecColumn *column, int64 value, const GpucolSymbols *symbols)
+gpucol_rec_column_first(const GpucolRecColumn *column, int64 value, GpucolSymbols *symbols)
 {
 	return column->equality == NULL ? value : gpucol_equality_first(column->equality, column, symbols, value);
 }

@@ -156,7 +156,7 @@ has_equality(const OpExpr *op, Oid type)
 void
 gpucol_rec_lower_note_equality(GpucolRecLowering *lowering, Oid type, Oid collation)
 {
-	List	   *pair = list_make2_oid(type, collation);
+	List	   *pair = list_make3_oid(type, collation, InvalidOid);
 
 	if (!gpucol_rec_type_comparable(type, collation))
 		lowering->result->equalities =

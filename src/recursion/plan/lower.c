@@ -479,7 +479,8 @@ declare_relations(GpucolRecLowering *lowering)
 		if (!gpucol_rec_type_comparable(lfirst_oid(lc), lfirst_oid(lc2)) &&
 			!gpucol_rec_type_hashable(lfirst_oid(lc)))
 			return gpucol_rec_lower_decline(lowering, "a column's type cannot be hashed");
-		gpucol_rec_lower_note_equality(lowering, lfirst_oid(lc), lfirst_oid(lc2));
+		if (gpucol_rec_type_exact(lfirst_oid(lc), lfirst_oid(lc2)))
+			gpucol_rec_lower_note_equality(lowering, lfirst_oid(lc), lfirst_oid(lc2));
 	}
 	gpucol_rec_builder_relation(&lowering->builder, list_length(types),
 								rec_types, GPUCOL_REC_DERIVED |
@@ -597,6 +598,28 @@ lower_base(GpucolRecLowering *lowering, PlannerInfo *subroot)
 	gpucol_rec_builder_reset(&lowering->builder, &before);
 }
 
+/*
+ * Values of the result that only UNION compares keep their forms: the row that it met first is the one that
+ * shows.  Where joins or conditions compare values of the type as well, all equal ones are made the same.
+ */
+static void
+note_forms(GpucolRecLowering *lowering)
+{
+	GpucolLoweredRecursion *result = lowering->result;
+	ListCell   *lc;
+	ListCell   *lc2;
+
+	forboth(lc, lowering->types, lc2, lowering->collations)
+	{
+		Oid			type = lfirst_oid(lc);
+		Oid			collation = lfirst_oid(lc2);
+
+		if (!gpucol_rec_type_comparable(type, collation) &&
+			!list_member(result->equalities, list_make3_oid(type, collation, InvalidOid)))
+			result->equalities = list_append_unique(result->equalities, list_make3_oid(type, collation, type));
+	}
+}
+
 void
 gpucol_recursive_lower(PlannerInfo *subroot, PlannerInfo *base, List *types,
 					   List *collations, bool all,
@@ -617,5 +640,7 @@ gpucol_recursive_lower(PlannerInfo *subroot, PlannerInfo *base, List *types,
 		return;
 	if (base != NULL)
 		lower_base(&lowering, base);
+	if (!all)
+		note_forms(&lowering);
 	result->plan = gpucol_rec_builder_finish(&lowering.builder, 1);
 }

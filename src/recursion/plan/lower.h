@@ -32,8 +32,8 @@ typedef struct GpucolLoweredRecursion
 	List	   *host_matches;	/* NIL, or what recursion/plan/nodes.h says of each */
 	List	   *operands;		/* Expr: all of them, of the columns' types */
 	List	   *functions;		/* OidList: what the two terms call */
-	List	   *equalities;		/* OidList (type, collation): equal values are
-								 * made the same */
+	List	   *equalities;		/* OidList (type, collation, and InvalidOid or the type): equal
+								 * values are made the same, or keep their forms */
 } GpucolLoweredRecursion;
 
 /*

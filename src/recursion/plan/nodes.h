@@ -58,8 +58,10 @@ typedef enum GpucolRecursivePrivate
 								 * (without it), whether there is an ordinality,
 								 * and a row of nulls for no rows, the columns
 								 * (IntList) and their collations (OidList) */
-	GPUCOL_RECURSIVE_EQUALITIES,	/* List of OidList (type, collation): values
-								 * that are equal are made the same */
+	GPUCOL_RECURSIVE_EQUALITIES,	/* List of OidList (type, collation, and the type
+								 * again or InvalidOid): values that are equal are
+								 * made the same, or keep their forms where only
+								 * rows of the result are compared */
 	GPUCOL_RECURSIVE_TRIAL,		/* Integer: microseconds for which PostgreSQL's plan
 								 * is tried first, or one of those below */
 	GPUCOL_RECURSIVE_FUNCTIONS,	/* OidList: what the two terms call, and UNION */
