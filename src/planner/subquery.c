@@ -20,7 +20,7 @@
  *
  * Left alone are subqueries that read no gpucol table; at the level of statements that change
  * or lock rows all but those of subquery_update.c: PostgreSQL computes a subquery anew for the newest version of a
- * row, while a row of a join would be kept; the recursive part of a recursive query; and
+ * row, while a row of a join would be kept; and
  * a cursor over one table, which must stay one that UPDATE ... WHERE CURRENT OF knows.
  *
  *-------------------------------------------------------------------------
@@ -690,12 +690,7 @@ rewrite_query(Query *query, bool top, bool keep_table, Bitmapset *asked)
 	if (query->hasSubLinks && reason == NULL)
 		gpucol_subquery_spell_columns(query);
 	foreach(lc, query->cteList)
-	{
-		CommonTableExpr *cte = lfirst_node(CommonTableExpr, lc);
-
-		if (!cte->cterecursive)
-			count += rewrite_query(castNode(Query, cte->ctequery), false, false, NULL);
-	}
+		count += rewrite_query(castNode(Query, lfirst_node(CommonTableExpr, lc)->ctequery), false, false, NULL);
 	foreach(lc, query->rtable)
 	{
 		RangeTblEntry *rte = lfirst_node(RangeTblEntry, lc);
