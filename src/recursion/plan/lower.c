@@ -299,6 +299,92 @@ lower_match(GpucolRecLowering *lowering, GpucolRecSource *source, List *clauses)
 	return gpucol_rec_lower_match(lowering, source, clauses);
 }
 
+/* Add the keys of a condition to those of a look-up; false: it has none that are new, or cannot be lowered. */
+static bool
+lower_look_up_key(GpucolRecLowering *lowering, GpucolRecSource *source, GpucolRecQual *qual, GpucolRecOperand *operands)
+{
+	int			column;
+	Node	   *value;
+
+	return match_key(lowering, source, qual, &column, &value) && operands[column].kind == GPUCOL_REC_ANY &&
+		lower_key(lowering, qual, value, &operands[column]);
+}
+
+/* Can look-ups, one for each arm of this condition, tell whether a source has no match? */
+static bool
+is_absent_by_arms(const GpucolRecLowering *lowering, const GpucolRecSource *source, const GpucolRecQual *arms)
+{
+	int			column;
+	Node	   *value;
+	ListCell   *lc;
+	ListCell   *inner;
+
+	foreach(lc, lowering->quals)
+	{
+		const GpucolRecQual *qual = lfirst(lc);
+
+		if (qual->on == source && qual != arms && !is_local(lowering, qual))
+			return false;
+	}
+	foreach(lc, ((BoolExpr *) arms->clause)->args)
+	{
+		Bitmapset  *columns = NULL;
+
+		foreach(inner, gpucol_rec_lower_parts(lfirst(lc)))
+		{
+			if (!match_key(lowering, source, gpucol_rec_lower_make_qual(lfirst(inner), arms->on), &column, &value) ||
+				bms_is_member(column, columns))
+				return false;
+			columns = bms_add_member(columns, column);
+		}
+	}
+	return true;
+}
+
+/* The condition that tells by look-ups that a source has no match, or NULL. */
+static GpucolRecQual *
+absent_arms(const GpucolRecLowering *lowering, const GpucolRecSource *source)
+{
+	ListCell   *lc;
+
+	if (source->mode != GPUCOL_SOURCE_ABSENT && !source->padded)
+		return NULL;
+	foreach(lc, lowering->quals)
+	{
+		GpucolRecQual *qual = lfirst(lc);
+
+		if (qual->on == source && gpucol_rec_lower_has_arms(lowering, qual) &&
+			is_absent_by_arms(lowering, source, qual))
+			return qual;
+	}
+	return NULL;
+}
+
+/* Add the tests that no arm of a condition has a match. */
+static bool
+lower_absent_arms(GpucolRecLowering *lowering, GpucolRecSource *source, GpucolRecQual *arms)
+{
+	GpucolRecOperand operands[GPUCOL_REC_MAX_ARITY];
+	int			n = list_length(source->columns);
+	ListCell   *lc;
+	ListCell   *inner;
+
+	foreach(lc, ((BoolExpr *) arms->clause)->args)
+	{
+		for (int i = 0; i < n; i++)
+			operands[i] = gpucol_rec_builder_operand(GPUCOL_REC_ANY, 0);
+		foreach(inner, gpucol_rec_lower_parts(lfirst(lc)))
+			if (!lower_look_up_key(lowering, source, gpucol_rec_lower_make_qual(lfirst(inner), source), operands))
+				return false;
+		gpucol_rec_builder_step(&lowering->builder, GPUCOL_REC_ABSENT, source->relation, n, operands);
+	}
+	foreach(lc, lowering->quals)
+		if (((GpucolRecQual *) lfirst(lc))->on == source)
+			((GpucolRecQual *) lfirst(lc))->done = true;
+	source->done = true;
+	return true;
+}
+
 /* Add the test that a source has a match, or none. */
 static bool
 lower_existence(GpucolRecLowering *lowering, GpucolRecSource *source)
@@ -309,9 +395,12 @@ lower_existence(GpucolRecLowering *lowering, GpucolRecSource *source)
 	Node	   *value;
 	bool		lookup;
 	List	   *clauses = match_conditions(lowering, source, &lookup);
+	GpucolRecQual *arms = lookup ? NULL : absent_arms(lowering, source);
 	ListCell   *lc;
 	int			i;
 
+	if (arms != NULL)
+		return lower_absent_arms(lowering, source, arms);
 	if (!lookup)
 		return lower_match(lowering, source, clauses);
 	for (i = 0; i < n; i++)
@@ -500,12 +589,24 @@ declare_relations(GpucolRecLowering *lowering)
 	return true;
 }
 
-/*
- * Start a rule: bit i of `padded` says that it is for rows without a match in the
- * i-th optional relation.
- */
+/* Bit i of `padded` says that rules are for rows without a match in the i-th optional relation. */
 static void
-begin_rule(GpucolRecLowering *lowering, int padded)
+set_padded(const GpucolRecLowering *lowering, int padded)
+{
+	ListCell   *lc;
+
+	foreach(lc, lowering->sources)
+	{
+		GpucolRecSource *source = lfirst(lc);
+
+		source->padded = source->mode == GPUCOL_SOURCE_OPTIONAL && (padded & 1) != 0;
+		if (source->mode == GPUCOL_SOURCE_OPTIONAL)
+			padded >>= 1;
+	}
+}
+
+static void
+begin_rule(GpucolRecLowering *lowering)
 {
 	ListCell   *lc;
 	int			i;
@@ -516,25 +617,21 @@ begin_rule(GpucolRecLowering *lowering, int padded)
 	{
 		GpucolRecSource *source = lfirst(lc);
 
-		source->done = source->padded = false;
+		source->done = false;
 		for (i = 0; i < list_length(source->columns); i++)
 			source->registers[i] = -1;
-		if (source->mode != GPUCOL_SOURCE_OPTIONAL)
-			continue;
-		source->padded = padded & 1;
-		padded >>= 1;
 	}
 	gpucol_rec_builder_rule(&lowering->builder, 0,
 							lowering->recursive ? GPUCOL_REC_RECURSIVE : 0);
 }
 
 static bool
-lower_rule(GpucolRecLowering *lowering, int padded)
+lower_rule(GpucolRecLowering *lowering)
 {
 	GpucolRecSource *source;
 	ListCell   *lc;
 
-	begin_rule(lowering, padded);
+	begin_rule(lowering);
 	source = lowering->recursive ? linitial(lowering->sources) :
 		next_source(lowering);
 	for (; source != NULL; source = next_source(lowering))
@@ -550,23 +647,29 @@ lower_rule(GpucolRecLowering *lowering, int padded)
 static bool
 lower_rules(GpucolRecLowering *lowering)
 {
-	List	   *alternatives = gpucol_rec_lower_arms(lowering);
+	List	   *quals = lowering->quals;
 	int			noptional = 0;
-	int			padded;
 	ListCell   *lc;
 
 	foreach(lc, lowering->sources)
 		noptional += ((GpucolRecSource *) lfirst(lc))->mode == GPUCOL_SOURCE_OPTIONAL;
 	if (noptional > (lowering->recursive ? MAX_OPTIONAL : 0))
 		return gpucol_rec_lower_decline(lowering, "the term has too many outer joins");
-	if (list_length(alternatives) << noptional > MOST_RULES)
-		alternatives = list_make1(lowering->quals);
-	foreach(lc, alternatives)
+	for (int padded = 0; padded < 1 << noptional; padded++)
 	{
-		lowering->quals = lfirst(lc);
-		for (padded = 0; padded < 1 << noptional; padded++)
-			if (!lower_rule(lowering, padded))
+		List	   *alternatives;
+
+		set_padded(lowering, padded);
+		lowering->quals = quals;
+		alternatives = gpucol_rec_lower_arms(lowering);
+		if (list_length(alternatives) << noptional > MOST_RULES)
+			alternatives = list_make1(quals);
+		foreach(lc, alternatives)
+		{
+			lowering->quals = lfirst(lc);
+			if (!lower_rule(lowering))
 				return false;
+		}
 	}
 	return true;
 }

@@ -90,7 +90,16 @@ extern bool gpucol_rec_lower_open(GpucolRecLowering *lowering, PlannerInfo *subr
 
 /* ---- recursion/plan/arms.c ---- */
 
-/* The conditions of each rule of the term: a list of lists of GpucolRecQual. */
+/* Is a condition an OR each arm of which serves for a join: with the relation whose outer join it is of, if any? */
+extern bool gpucol_rec_lower_has_arms(const GpucolRecLowering *lowering, const GpucolRecQual *qual);
+
+/* The parts of an arm, of which all must hold. */
+extern List *gpucol_rec_lower_parts(Node *arm);
+
+/* A condition of the join with a relation; NULL: of WHERE. */
+extern GpucolRecQual *gpucol_rec_lower_make_qual(Node *clause, GpucolRecSource *on);
+
+/* The conditions of each rule for rows padded as the sources say: a list of lists of GpucolRecQual. */
 extern List *gpucol_rec_lower_arms(const GpucolRecLowering *lowering);
 
 /* ---- recursion/plan/exprs.c ---- */
