@@ -6,6 +6,8 @@
  * Where the plan is a node of ours that has its rows in batches, they are taken a column at a
  * time, and no tuple is formed.  A text that a segment numbers is looked up once a batch.
  *
+ * Strings of other tuples are copied and looked up a piece at a time, so that they come from memory together.
+ *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
@@ -29,7 +31,14 @@ typedef struct Load
 	MemoryContext piece;		/* what a piece of rows needs */
 	int64	  **values;			/* by column, of LOAD_ROWS rows */
 	uint8	  **nulls;
+
+	GpucolBytes **strings;		/* by column, of tuples that have not been looked up, */
+	uint32		held;			/* so many */
+	Size		bytes;			/* that they take */
 } Load;
+
+/* Strings that take more are not held beside one another. */
+#define HELD_BYTES	((Size) 256 << 10)
 
 static void
 begin_load(Load *load)
@@ -37,8 +46,10 @@ begin_load(Load *load)
 	load->piece = AllocSetContextCreate(CurrentMemoryContext, "gpucol recursion load", ALLOCSET_DEFAULT_SIZES);
 	load->values = palloc(sizeof(int64 *) * (load->ncolumns + 1));
 	load->nulls = palloc(sizeof(uint8 *) * (load->ncolumns + 1));
+	load->strings = palloc(sizeof(GpucolBytes *) * (load->ncolumns + 1));
 	for (int c = 0; c < load->ncolumns; c++)
 	{
+		load->strings[c] = palloc(sizeof(GpucolBytes) * GPUCOL_SYMBOLS_PIECE);
 		load->values[c] = palloc(sizeof(int64) * LOAD_ROWS);
 		load->nulls[c] = palloc(LOAD_ROWS);
 	}
@@ -51,15 +62,21 @@ end_load(Load *load)
 	{
 		pfree(load->values[c]);
 		pfree(load->nulls[c]);
+		pfree(load->strings[c]);
 	}
 	pfree(load->values);
 	pfree(load->nulls);
+	pfree(load->strings);
 	MemoryContextDelete(load->piece);
 }
 
+static void settle(Load *load, uint32 n);
+
 static void
-give(const Load *load, uint32 n)
+give(Load *load, uint32 n)
 {
+	if (load->held > 0)
+		settle(load, n);
 	load->take(load->context, n, (const int64 *const *) load->values, (const uint8 *const *) load->nulls);
 }
 
@@ -173,15 +190,58 @@ take_batch(Load *load, const GpucolBatch *batch)
 
 /* ---- rows ---- */
 
+/* Look up the strings of the last tuples, which are n with those before. */
+static void
+settle(Load *load, uint32 n)
+{
+	uint32		first = n - load->held;
+	MemoryContext old = MemoryContextSwitchTo(load->piece);
+
+	for (int c = 0; c < load->ncolumns; c++)
+	{
+		if (!load->columns[c].typbyval)
+			gpucol_rec_strings_to_values(&load->columns[c], load->held, load->strings[c], load->nulls[c] + first,
+										 load->symbols, load->values[c] + first);
+	}
+	MemoryContextSwitchTo(old);
+	MemoryContextReset(load->piece);
+	load->held = 0;
+	load->bytes = 0;
+}
+
+/* A copy of a string, which lasts until it is looked up. */
+static GpucolBytes
+hold(Load *load, GpucolBytes bytes)
+{
+	char	   *copy = palloc(bytes.len + 1);
+
+	memcpy(copy, bytes.data, bytes.len);
+	load->bytes += bytes.len;
+	return (GpucolBytes) {copy, bytes.len};
+}
+
 /* Take a tuple as row n; its columns are fetched. */
 static void
 take_tuple(Load *load, TupleTableSlot *slot, uint32 n)
 {
 	MemoryContext old = MemoryContextSwitchTo(load->piece);
 
-	gpucol_recursive_take_row(slot, load->columns, load->ncolumns, load->symbols, n, load->values, load->nulls);
+	for (int c = 0; c < load->ncolumns; c++)
+	{
+		const GpucolRecColumn *column = &load->columns[c];
+		bool		isnull = slot->tts_isnull[c];
+
+		load->nulls[c][n] = isnull;
+		if (column->typbyval)
+			load->values[c][n] = isnull ? 0 : gpucol_rec_column_to_value(column, slot->tts_values[c], load->symbols);
+		else
+			load->strings[c][load->held] = isnull ? (GpucolBytes) {0} :
+				hold(load, gpucol_rec_column_bytes(column, slot->tts_values[c]));
+	}
+	load->held++;
 	MemoryContextSwitchTo(old);
-	MemoryContextReset(load->piece);
+	if (load->held == GPUCOL_SYMBOLS_PIECE || load->bytes > HELD_BYTES)
+		settle(load, n + 1);
 }
 
 /* A plan that has batches, or had them until it ran. */
