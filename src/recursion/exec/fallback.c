@@ -82,10 +82,10 @@ gpucol_recursive_fallback_create(PlanState *plan, ExprState *filter,
 	return fallback;
 }
 
-void
-gpucol_recursive_take_row(TupleTableSlot *slot, const GpucolRecColumn *columns,
-						  int ncolumns, GpucolSymbols *symbols, uint32 row,
-						  int64 *const *values, uint8 *const *nulls)
+/* Put a row, whose columns have been fetched into the slot, into place `row` of 64-bit columns. */
+static void
+take_row(TupleTableSlot *slot, const GpucolRecColumn *columns, int ncolumns, GpucolSymbols *symbols, uint32 row,
+		 int64 *const *values, uint8 *const *nulls)
 {
 	for (int c = 0; c < ncolumns; c++)
 	{
@@ -203,9 +203,8 @@ gpucol_recursive_fallback_next(GpucolRecursiveFallback *fallback,
 	{
 		MemoryContext old = MemoryContextSwitchTo(fallback->context);
 
-		gpucol_recursive_take_row(slot, fallback->columns, fallback->ncolumns,
-								  fallback->symbols, n++, fallback->values,
-								  fallback->nulls);
+		take_row(slot, fallback->columns, fallback->ncolumns, fallback->symbols, n++, fallback->values,
+				 fallback->nulls);
 		MemoryContextSwitchTo(old);
 	}
 	fallback->take = Min(fallback->take * 2, BATCH_ROWS);

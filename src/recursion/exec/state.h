@@ -120,15 +120,6 @@ extern bool gpucol_recursive_host_compute_apart(const GpucolRecursiveHost *host,
 												int64 *result, uint8 *result_nulls);
 
 /*
- * Put a row, whose columns have been fetched into the slot, into place `row` of
- * 64-bit columns (recursion/exec/fallback.c).
- */
-extern void gpucol_recursive_take_row(TupleTableSlot *slot,
-									  const GpucolRecColumn *columns, int ncolumns,
-									  GpucolSymbols *symbols, uint32 row,
-									  int64 *const *values, uint8 *const *nulls);
-
-/*
  * recursion/exec/carried.c: which columns and results of hosts are never compared, allocated; `matches`
  * says of each host whether it looks for matches, `matched` of each relation whether one does so in it.
  * Columns lie by relation, GPUCOL_REC_MAX_ARITY of each.
