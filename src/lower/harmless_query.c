@@ -644,6 +644,9 @@ check_cte_column(GpucolHarmlessCheck *c, const RangeTblEntry *rte, AttrNumber at
 	CommonTableExpr *cte = rte->ctelevelsup == 0 ?
 		gpucol_harmless_find_cte(c->level, rte->ctename) : NULL;
 
+	/* rows that the round before has found are kept */
+	if (rte->self_reference)
+		return true;
 	return cte != NULL &&
 		(cte->cterecursive || castNode(Query, cte->ctequery)->commandType != CMD_SELECT ||
 		 check_subquery_column(c, castNode(Query, cte->ctequery), attno));

@@ -55,6 +55,22 @@ SELECT differ(q) FROM (VALUES
 	('WITH RECURSIVE k AS (SELECT id FROM dept WHERE kind > 0), o(id, n) AS (SELECT 1, 0::bigint UNION ALL SELECT e.id, (SELECT count(*) FROM k WHERE k.id = e.dept) FROM o JOIN emp e ON e.boss = o.id) SELECT * FROM o'),
 	('WITH RECURSIVE a(id) AS (SELECT 2 UNION SELECT e.id FROM a JOIN emp e ON e.boss = a.id), o(id, n) AS (SELECT 1, 0::bigint UNION ALL SELECT e.id, (SELECT count(*) FROM a WHERE a.id = e.id) FROM o JOIN emp e ON e.boss = o.id) SELECT * FROM o'),
 	('SELECT d.id, (WITH RECURSIVE o(id, n) AS (SELECT d.id, 0::bigint UNION ALL SELECT e.id, (SELECT count(*) FROM emp x WHERE x.boss = e.id) FROM o JOIN emp e ON e.boss = o.id) SELECT sum(n) FROM o) FROM dept d')) t(q);
+-- correlated with the recursion's own columns: values, first rows and rows behind LATERAL, other comparisons than equalities
+SELECT differ(format('WITH RECURSIVE o(id, v) AS (SELECT 1, 0::bigint %2$s SELECT %1$s) SELECT * FROM o', v, u), '')
+	FROM (VALUES
+	('e.id, (SELECT max(x.dept) FROM emp x WHERE x.boss = o.id) FROM o JOIN emp e ON e.boss = o.id'),
+	('e.id, (SELECT max(x.id) FROM emp x WHERE x.boss = o.id AND x.id < o.v + 9) FROM o JOIN emp e ON e.boss = o.id'),
+	('e.id, (SELECT count(*) FROM emp x WHERE x.pay < o.v) FROM o JOIN emp e ON e.boss = o.id'),
+	('e.id, (SELECT x.dept FROM emp x WHERE x.boss = o.id ORDER BY x.pay DESC, x.id LIMIT 1) FROM o JOIN emp e ON e.boss = o.id'),
+	('e.id, o.v + 1 FROM o, LATERAL (SELECT x.id FROM emp x WHERE x.boss = o.id ORDER BY x.pay, x.id LIMIT 1) e'),
+	('e.id, o.v + 1 FROM o, LATERAL (SELECT x.id FROM emp x WHERE x.boss = o.id ORDER BY x.pay, x.id LIMIT 2) e'),
+	('e.id, q.n FROM o JOIN emp e ON e.boss = o.id, LATERAL (SELECT count(*) AS n FROM dept d WHERE d.kind = o.v % 3) q'),
+	('e.id, q.n FROM o JOIN emp e ON e.boss = o.id LEFT JOIN LATERAL (SELECT min(d.id) AS n FROM dept d WHERE d.kind = e.dept) q ON true'),
+	('e.id, q.m FROM o JOIN emp e ON e.boss = o.id, LATERAL (SELECT max(x.dept) AS m FROM emp x WHERE x.boss = o.id HAVING count(*) > 2) q'),
+	('e.id, o.v FROM o JOIN emp e ON e.boss = o.id WHERE e.pay > (SELECT avg(x.pay) FROM emp x WHERE x.boss = o.id)'),
+	('e.id, o.v FROM o JOIN emp e ON e.boss = o.id WHERE EXISTS (SELECT FROM emp x WHERE x.boss = o.id AND x.pay > e.pay)'),
+	('q.id, q.v FROM (SELECT e.id, (SELECT sum(x.id) FROM emp x WHERE x.boss = o.id) AS v FROM o JOIN emp e ON e.boss = o.id) q')) t(v),
+	unnest(ARRAY['UNION ALL', 'UNION']) u;
 -- row-level security of what a subquery reads; a volatile function stays where it was
 CREATE TABLE secret (id int, boss int) USING gpucol;
 INSERT INTO secret SELECT id, boss FROM emp;
