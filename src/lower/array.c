@@ -219,7 +219,7 @@ is_list(const ScalarArrayOpExpr *expr, const GpucolFunction *f, const GpucolValu
 bool
 gpucol_lower_array_op(GpucolLower *l, ScalarArrayOpExpr *expr, GpucolValue *out)
 {
-	const GpucolFunction *f = gpucol_lower_function(expr->opfuncid);
+	const GpucolFunction *f = gpucol_lower_function(gpucol_lower_enum_function(expr->opfuncid, expr->args));
 	GpucolValue value;
 	Elements	e;
 	bool		isnull;

@@ -328,7 +328,7 @@ gpucol_lower_apply(GpucolLower *l, const GpucolFunction *f, GpucolValue *args,
 static bool
 lower_function(GpucolLower *l, Oid funcid, List *args, Oid collation, GpucolValue *out)
 {
-	const GpucolFunction *f = gpucol_lower_function(funcid);
+	const GpucolFunction *f = gpucol_lower_function(gpucol_lower_enum_function(funcid, args));
 	GpucolValue values[2];
 	ListCell   *lc;
 	int			n = 0;

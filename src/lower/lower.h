@@ -241,6 +241,11 @@ typedef struct GpucolFunction
 } GpucolFunction;
 
 extern const GpucolFunction *gpucol_lower_function(Oid oid);
+/*
+ * lower/enum.c: what compares the OIDs of an enum's labels where `funcid` compares these of the type
+ * of the first of `args`; funcid itself, if it does something else or OIDs are in another order.
+ */
+extern Oid	gpucol_lower_enum_function(Oid funcid, const List *args);
 extern GpucolClass gpucol_opcode_class(GpucolOpcode op, int operand);
 
 /* lower/expr.c: expressions to registers */

@@ -355,7 +355,8 @@ lower_comparison(GpucolLower *l, OpExpr *op)
 	bool		exact;
 	int			column;
 
-	if (list_length(op->args) != 2 || !comparison_of(op->opfuncid, &test.cmp))
+	if (list_length(op->args) != 2 ||
+		!comparison_of(gpucol_lower_enum_function(op->opfuncid, op->args), &test.cmp))
 		return false;
 	right = lsecond(op->args);
 	if ((test.var = as_column(l, left)) != NULL && gpucol_lower_is_constant(right))
