@@ -88,7 +88,7 @@ plan_statement(Query *parse, const char *query_string, int cursor_options,
 	{
 		Query	   *unfolded = gpucol_union_types(gpucol_values_union(gpucol_values_fold(gpucol_counted_ranks(parse))));
 		Query	   *inlined = gpucol_with_distinct(gpucol_with_inline(gpucol_window_joins(unfolded)));
-		Query	   *grouped = gpucol_set_groups(gpucol_pair_tests(inlined));
+		Query	   *grouped = gpucol_set_groups(gpucol_pair_tests(gpucol_set_keys(inlined)));
 
 		stmt = gpucol_subquery_plan(planner, gpucol_set_operations(gpucol_set_from(grouped)),
 									query_string, cursor_options, bound_params);

@@ -578,9 +578,8 @@ drop_columns(Query *query, List *columns)
 	}
 }
 
-/* The query of a common table expression that nobody else reads, as a subquery. */
-static Query *
-take_with(Query *query, RangeTblEntry *rte)
+Query *
+gpucol_set_take_with(const Query *query, const RangeTblEntry *rte)
 {
 	CommonTableExpr *cte = NULL;
 	ListCell   *lc;
@@ -596,9 +595,9 @@ take_with(Query *query, RangeTblEntry *rte)
 	return copyObject((Query *) cte->ctequery);
 }
 
-/* A common table expression becomes the subquery that it is; see PostgreSQL's inline_cte(). */
-static void
-inline_with(Query *query, RangeTblEntry *rte, Query *below)
+/* See PostgreSQL's inline_cte(). */
+void
+gpucol_set_inline_with(Query *query, RangeTblEntry *rte, Query *below)
 {
 	ListCell   *lc;
 
@@ -623,7 +622,7 @@ reduce_subquery(Query *query, Index rti, bool sets, bool weighted)
 {
 	Reduction	r = {.query = query,.rti = rti};
 	RangeTblEntry *rte = rt_fetch(rti, query->rtable);
-	Query	   *below = rte->rtekind == RTE_CTE ? take_with(query, rte) : copyObject(rte->subquery);
+	Query	   *below = rte->rtekind == RTE_CTE ? gpucol_set_take_with(query, rte) : copyObject(rte->subquery);
 	Var		   *weight;
 
 	if (below == NULL || !gpucol_set_is_plain(below) || rte->security_barrier)
@@ -636,7 +635,7 @@ reduce_subquery(Query *query, Index rti, bool sets, bool weighted)
 	if (weight == NULL)
 		return NULL;
 	if (rte->rtekind == RTE_CTE)
-		inline_with(query, rte, below);
+		gpucol_set_inline_with(query, rte, below);
 	rte->subquery = below;
 	if (!weighted)
 		return weight;

@@ -33,6 +33,12 @@ extern bool gpucol_set_are_few(const RangeTblEntry *rte, List *columns);
 /* Make a column of a query a key of its groups. */
 extern void gpucol_set_add_key(Query *query, TargetEntry *tle);
 
+/* The query of WITH that a table is if nobody else reads it and it is plain, as a subquery; or NULL. */
+extern Query *gpucol_set_take_with(const Query *query, const RangeTblEntry *rte);
+
+/* The table of a WITH query becomes the subquery `below` that it is. */
+extern void gpucol_set_inline_with(Query *query, RangeTblEntry *rte, Query *below);
+
 /* Is a query nothing but rows of its FROM clause, with an expression for each column? */
 extern bool gpucol_set_is_plain(const Query *query);
 

@@ -20,6 +20,12 @@
 extern Query *gpucol_set_operations(Query *parse);
 
 /*
+ * set_keys.c: the statement, in which columns that subqueries in FROM compute are spelled out below grouping sets.
+ * Changes `statement`.
+ */
+extern Query *gpucol_set_keys(Query *statement);
+
+/*
  * with_inline.c: the statement, in which WITH queries are computed where they are read if each reader wants
  * rows of one value of a column.  Changes `parse`.
  */

@@ -107,6 +107,12 @@ extern bool gpucol_subquery_write_keys(Query *query, bool always);
 extern void gpucol_subquery_spell_columns(Query *query);
 
 /*
+ * ... the expression that a query's column is where a subquery in FROM computes it, over other columns of that one,
+ * which may get some; NULL if it is none, or stays.
+ */
+extern Node *gpucol_subquery_spelled_column(Query *query, const Var *var);
+
+/*
  * ... what a query computes of its tables as a query one level below, without WITH, DISTINCT, ORDER
  * BY and LIMIT; `columns` is its list.  The query's own parts are used for it.
  */

@@ -209,6 +209,14 @@ spelled_column(Level *level, const Var *var)
 	return spell_expression(raise_out(expr, &raising), level);
 }
 
+Node *
+gpucol_subquery_spelled_column(Query *query, const Var *var)
+{
+	Level		level = {.query = query,.nullable = nullable_tables((Node *) query->jointree, false)};
+
+	return spelled_column(&level, var);
+}
+
 /* Spell out the references of subqueries in an expression to the query that it stands in. */
 static Node *
 spell_references(Node *node, Spelling *spelling)
