@@ -44,6 +44,7 @@
 #include "utils/builtins.h"
 #include "utils/fmgroids.h"
 #include "utils/lsyscache.h"
+#include "utils/typcache.h"
 #include "utils/pg_locale.h"
 #include "utils/regproc.h"
 
@@ -133,7 +134,7 @@ static const Oid plain_functions[] = {
 	/* bytea, uuid, addresses, bit strings, identifiers */
 	COMPARISONS_OF(BYTEA), F_LENGTH_BYTEA, F_OCTET_LENGTH_BYTEA, F_MD5_BYTEA,
 	COMPARISONS_OF_(UUID), COMPARISONS_OF_(MACADDR), COMPARISONS_OF_(MACADDR8),
-	COMPARISONS_OF_(NETWORK), F_NETWORK_SUB, F_NETWORK_SUBEQ, F_NETWORK_SUP,
+	COMPARISONS_OF_(NETWORK), F_NETWORK, F_FAMILY, F_MASKLEN, F_NETWORK_SUB, F_NETWORK_SUBEQ, F_NETWORK_SUP,
 	F_NETWORK_SUPEQ, F_NETWORK_OVERLAP, COMPARISONS_OF(BIT), COMPARISONS_OF(VARBIT),
 	COMPARISONS_OF(TID), COMPARISONS_OF(XID8), COMPARISONS_OF_(PG_LSN),
 	/* jsonb */
@@ -314,9 +315,29 @@ gpucol_harmless_node(Node *node)
 }
 
 bool
+gpucol_harmless_comparison(Oid funcid, Oid type)
+{
+	Oid			element = get_base_element_type(type);
+	TypeCacheEntry *of;
+
+	switch (funcid)
+	{
+		case F_ARRAY_EQ:
+		case F_ARRAY_LT:
+			if (!OidIsValid(element))
+				return false;
+			of = lookup_type_cache(element, TYPECACHE_EQ_OPR | TYPECACHE_LT_OPR);
+			return OidIsValid(of->eq_opr) && OidIsValid(of->lt_opr) &&
+				gpucol_harmless_function(get_opcode(of->eq_opr)) && gpucol_harmless_function(get_opcode(of->lt_opr));
+		default:
+			return gpucol_harmless_function(funcid);
+	}
+}
+
+bool
 gpucol_harmless_order(Oid operator, Oid type, Oid collation)
 {
-	return gpucol_harmless_function(get_opcode(operator)) &&
+	return gpucol_harmless_comparison(get_opcode(operator), type) &&
 		(OidIsValid(collation) || !OidIsValid(get_typcollation(type)));
 }
 

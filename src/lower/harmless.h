@@ -32,6 +32,9 @@ extern bool gpucol_harmless_grows(Node *node);
 /* Is a function harmless for whatever arguments that are not NULL? */
 extern bool gpucol_harmless_function(Oid funcid);
 
+/* ... a comparison of values of a type, of arrays too? */
+extern bool gpucol_harmless_comparison(Oid funcid, Oid type);
+
 /*
  * Is this node of a planned expression one that raises no error and runs nobody's code: a column, a constant, logic, or
  * such a function?  Nodes below are not looked at.

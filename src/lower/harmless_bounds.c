@@ -13,6 +13,8 @@
  */
 #include "postgres.h"
 
+#include <float.h>
+
 #include "catalog/pg_type.h"
 #include "datatype/timestamp.h"
 #include "miscadmin.h"
@@ -31,6 +33,7 @@
 /* Numerics are bounded by so many decimal digits, */
 #define MAX_DIGITS		1000
 #define INTEGER_DIGITS	20
+#define MONEY_DIGITS	40
 #define SUM_DIGITS		20
 #define QUOTIENT_DIGITS	40
 /* times by so many days from the year 2000, intervals by so many days, sums by their depth. */
@@ -84,20 +87,26 @@ constant_digits(const Const *value)
 	return (int) strlen(DatumGetCString(DirectFunctionCall1(numeric_out, value->constvalue)));
 }
 
+/* precision and scale, which may be negative (numeric.c) */
+int
+gpucol_harmless_declared_digits(int32 typmod)
+{
+	typmod -= VARHDRSZ;
+	return typmod < 0 ? -1 : ((typmod >> 16) & 0xffff) + abs(((typmod & 0x7ff) ^ 1024) - 1024);
+}
+
 /* The same of a column, by its declaration or by what a subquery computes for it. */
 static int
 column_digits(GpucolHarmlessCheck *c, const Var *var)
 {
-	int32		typmod = var->vartypmod - VARHDRSZ;
 	Query	   *scope = c->scope;
 	Query	   *level = c->level;
 	List	   *nonzero = c->nonzero;
 	RangeTblEntry *rte;
-	int			digits;
+	int			digits = gpucol_harmless_declared_digits(var->vartypmod);
 
-	/* precision and scale, which may be negative (numeric.c) */
-	if (typmod >= 0)
-		return ((typmod >> 16) & 0xffff) + abs(((typmod & 0x7ff) ^ 1024) - 1024);
+	if (digits >= 0)
+		return digits;
 	if (scope == NULL || var->varlevelsup != 0 || var->varattno <= 0)
 		return -1;
 	rte = rt_fetch(var->varno, scope->rtable);
@@ -377,6 +386,8 @@ gpucol_harmless_digits(GpucolHarmlessCheck *c, Node *node)
 		case F_NUMERIC_INT4:
 		case F_NUMERIC_INT8:
 			return check_apart(c, left) ? INTEGER_DIGITS : -1;
+		case F_NUMERIC_MONEY:
+			return check_apart(c, left) ? MONEY_DIGITS : -1;
 		case F_NUMERIC_UMINUS:
 		case F_NUMERIC_UPLUS:
 		case F_NUMERIC_ABS:
@@ -398,6 +409,18 @@ gpucol_harmless_digits(GpucolHarmlessCheck *c, Node *node)
 	if (b < 0 || a + b + QUOTIENT_DIGITS > MAX_DIGITS)
 		return -1;
 	return funcid == F_NUMERIC_DIV ? a + b + QUOTIENT_DIGITS : a + b + 1;
+}
+
+bool
+gpucol_harmless_is_near_float(GpucolHarmlessCheck *c, Node *node)
+{
+	const FuncExpr *cast = (const FuncExpr *) node;
+	int			digits;
+
+	if (!IsA(cast, FuncExpr) || cast->funcid != F_FLOAT8_NUMERIC)
+		return false;
+	digits = gpucol_harmless_digits(c, linitial(cast->args));
+	return digits >= 0 && digits < DBL_MAX_10_EXP;
 }
 
 /* Is it an interval, or a number of days, that is not long? */

@@ -36,6 +36,12 @@ extern bool gpucol_harmless_check_aggregate(GpucolHarmlessCheck *c, const Aggref
 /* harmless_bounds.c: digits that the values of a numeric expression have at most, or -1: not known */
 extern int	gpucol_harmless_digits(GpucolHarmlessCheck *c, Node *node);
 
+/* ... of a column of this type modifier */
+extern int	gpucol_harmless_declared_digits(int32 typmod);
+
+/* Is it a numeric, of as many digits as a double has room for, as one? */
+extern bool gpucol_harmless_is_near_float(GpucolHarmlessCheck *c, Node *node);
+
 /* Is it a date or time that is not far, or a sum of one and short intervals?  `depth`: 0. */
 extern bool gpucol_harmless_is_near_time(GpucolHarmlessCheck *c, Node *node, int depth);
 

@@ -40,6 +40,7 @@
 #include "lower/harmless_floats.h"
 #include "lower/harmless_integers.h"
 #include "lower/harmless_query.h"
+#include "lower/harmless_values.h"
 #include "lower/harmless_within.h"
 
 static bool check_query(GpucolHarmlessCheck *c, Query *query);
@@ -329,9 +330,9 @@ hide(Node *node, GpucolHarmlessCheck *c)
 		case T_OpExpr:
 		case T_FuncExpr:
 			if (gpucol_harmless_constant_integer(node, &value) || gpucol_harmless_is_near_time(c, node, 0) ||
-				gpucol_harmless_digits(c, node) >= 0)
+				gpucol_harmless_digits(c, node) >= 0 || gpucol_harmless_is_near_float(c, node))
 				return some_column(node);
-			if (gpucol_harmless_integers(node))
+			if (gpucol_harmless_integers(node) || gpucol_harmless_floats_stay(node))
 				return hidden(c, node, check_list(c, pull_var_clause(node, 0)));
 			break;
 		default:

@@ -7,7 +7,8 @@
  *
  *	  a / b, a % b		of integers: where b is 0, or -1, of which the least integer is an error
  *	  a * b / c			of numerics: where c is 0, or a column without a precision is very large
- *	  a * b - c			of doubles: where one is so large or so near 0 that results could leave the type: of so few
+ *	  n::double precision	of numerics: where n is very large, or so near 0
+ *	  a * b - c			of doubles and reals: where one is so large or so near 0 that results could leave the type: of so few
  *						factors none does
  *	  t::int			where t does not look like one: signs and few enough digits
  *
@@ -25,9 +26,11 @@
 #include "miscadmin.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
+#include "optimizer/optimizer.h"
 #include "utils/builtins.h"
 #include "utils/fmgroids.h"
 
+#include "lower/harmless_check.h"
 #include "lower/harmless_integers.h"
 #include "lower/harmless_values.h"
 #include "lower/harmless_within.h"
@@ -39,6 +42,10 @@
 #define MOST_FLOAT		1e75
 #define LEAST_FLOAT		1e-60
 #define MOST_FLOATS		4
+/* Numerics of so many digits are within them, or between these. */
+#define FLOAT_DIGITS	60
+#define FLOAT_NUMERIC	"1e60"
+#define SMALL_NUMERIC	"1e-60"
 /* Numerics without a precision are no farther from 0, constants no nearer; so many factors. */
 #define MOST_NUMERIC	"1e100"
 #define LEAST_NUMERIC	"1e-100"
@@ -66,6 +73,12 @@ static Const *
 make_float(double value)
 {
 	return makeConst(FLOAT8OID, -1, InvalidOid, sizeof(float8), Float8GetDatum(value), false, FLOAT8PASSBYVAL);
+}
+
+static Const *
+make_real(float value)
+{
+	return makeConst(FLOAT4OID, -1, InvalidOid, sizeof(float4), Float4GetDatum(value), false, true);
 }
 
 /* A numeric that is written so. */
@@ -178,6 +191,34 @@ cast_value(const Node *node)
 	}
 }
 
+/* The numeric column that a cast makes doubles of, or NULL. */
+static Node *
+cast_numeric(const Node *node)
+{
+	const FuncExpr *func = (const FuncExpr *) node;
+	Node	   *arg = IsA(func, FuncExpr) && func->funcid == F_FLOAT8_NUMERIC ? linitial(func->args) : NULL;
+
+	return arg != NULL && IsA(arg, Var) && ((Var *) arg)->varlevelsup == 0 && ((Var *) arg)->varattno > 0 ? arg : NULL;
+}
+
+/* Are conditions of a column of numerics asked that make doubles of it which are neither very large nor very small? */
+static void
+look_at_numeric(Values *values, Node *column, bool divisor)
+{
+	int			digits = gpucol_harmless_declared_digits(exprTypmod(column));
+
+	if (divisor)
+		values->tests = list_append_unique(values->tests, compare(column, BTEqualStrategyNumber, make_numeric("0")));
+	if (digits >= 0 && digits <= FLOAT_DIGITS)
+		return;
+	ask_between(values, column, BTLessStrategyNumber, make_numeric("-" FLOAT_NUMERIC), BTGreaterStrategyNumber,
+				make_numeric(FLOAT_NUMERIC), false);
+	ask_between(values, column, BTGreaterStrategyNumber, make_numeric("-" SMALL_NUMERIC), BTLessStrategyNumber,
+				make_numeric("0"), true);
+	ask_between(values, column, BTGreaterStrategyNumber, make_numeric("0"), BTLessStrategyNumber,
+				make_numeric(SMALL_NUMERIC), true);
+}
+
 static bool
 is_less(Datum left, Datum right)
 {
@@ -207,6 +248,13 @@ look_at_leaf(Values *values, Node *node, bool divisor)
 	bool		is_float = exprType(node) == FLOAT8OID;
 
 	values->leaves++;
+	if (IsA(node, FuncExpr) && ((FuncExpr *) node)->funcid == F_FLOAT8_NUMERIC &&
+		IsA(linitial(((FuncExpr *) node)->args), Const))
+	{
+		if (!is_good_numeric(linitial(((FuncExpr *) node)->args), divisor))
+			return false;
+		node = eval_const_expressions(NULL, node);
+	}
 	if (cast != NULL)
 	{
 		if (!is_integer_leaf(cast))
@@ -216,6 +264,11 @@ look_at_leaf(Values *values, Node *node, bool divisor)
 																					  BTEqualStrategyNumber, 0));
 		return true;
 	}
+	if ((cast = cast_numeric(node)) != NULL)
+	{
+		look_at_numeric(values, cast, divisor);
+		return true;
+	}
 	if (IsA(node, Const) && is_float)
 	{
 		double		size = ((Const *) node)->constisnull ? 1 : fabs(DatumGetFloat8(((Const *) node)->constvalue));
@@ -223,9 +276,18 @@ look_at_leaf(Values *values, Node *node, bool divisor)
 		return size <= MOST_FLOAT && (size >= LEAST_FLOAT || (size == 0 && !divisor));
 	}
 	if (IsA(node, Const))
-		return is_good_numeric((Const *) node, divisor);
+		return exprType(node) == NUMERICOID && is_good_numeric((Const *) node, divisor);
+	if (IsA(node, FuncExpr) && ((FuncExpr *) node)->funcid == F_FLOAT8_FLOAT4)
+		node = linitial(((FuncExpr *) node)->args);
 	if (!IsA(node, Var) || ((Var *) node)->varlevelsup > 0 || ((Var *) node)->varattno <= 0)
 		return false;
+	if (exprType(node) == FLOAT4OID)
+	{
+		/* no real is as large, or as near 0 */
+		if (divisor)
+			values->tests = list_append_unique(values->tests, compare(node, BTEqualStrategyNumber, make_real(0)));
+		return true;
+	}
 	if (is_float)
 	{
 		ask_between(values, node, BTLessStrategyNumber, make_float(-MOST_FLOAT), BTGreaterStrategyNumber,
@@ -255,11 +317,19 @@ is_quotient(Oid funcid, bool *known)
 		case F_FLOAT8PL:
 		case F_FLOAT8MI:
 		case F_FLOAT8MUL:
+		case F_FLOAT48PL:
+		case F_FLOAT48MI:
+		case F_FLOAT48MUL:
+		case F_FLOAT84PL:
+		case F_FLOAT84MI:
+		case F_FLOAT84MUL:
 		case F_NUMERIC_ADD:
 		case F_NUMERIC_SUB:
 		case F_NUMERIC_MUL:
 			return false;
 		case F_FLOAT8DIV:
+		case F_FLOAT48DIV:
+		case F_FLOAT84DIV:
 		case F_NUMERIC_DIV:
 			return true;
 		default:
@@ -345,11 +415,20 @@ gpucol_harmless_values_beyond(const Expr *expr)
 
 	if (look_at_integers(&values, (const OpExpr *) expr) || look_at_text(&values, (const CoerceViaIO *) expr))
 		return linitial(values.tests);
-	if (!IsA(expr, OpExpr))
+	if (!IsA(expr, OpExpr) && cast_numeric(node) == NULL)
 		return NULL;
 	type = exprType(node);
 	if ((type != FLOAT8OID && type != NUMERICOID) || !look_at_tree(&values, node) ||
 		values.leaves > (type == FLOAT8OID ? MOST_FLOATS : MOST_NUMERICS) || values.tests == NIL)
 		return NULL;
 	return list_length(values.tests) == 1 ? linitial(values.tests) : make_orclause(values.tests);
+}
+
+bool
+gpucol_harmless_floats_stay(Node *node)
+{
+	Values		values = {0};
+
+	return IsA(node, OpExpr) && exprType(node) == FLOAT8OID && look_at_tree(&values, node) && values.tests == NIL &&
+		values.leaves <= MOST_FLOATS;
 }

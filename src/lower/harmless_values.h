@@ -18,4 +18,7 @@
  */
 extern Expr *gpucol_harmless_values_beyond(const Expr *expr);
 
+/* Is it arithmetic of floats that never leaves their type, of whatever columns? */
+extern bool gpucol_harmless_floats_stay(Node *node);
+
 #endif							/* GPUCOL_LOWER_HARMLESS_VALUES_H */

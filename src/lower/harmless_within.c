@@ -8,8 +8,8 @@
  *
  *		CASE WHEN a.n < low OR a.n > high THEN NULL ELSE a.n - 1 END
  *
- * A cast among dates and timestamps may leave its type, too, and so may date_trunc() and extract() of a constant unit;
- * each may be the value that an interval is added to.
+ * A cast among dates and timestamps may leave its type, too, and so may AT TIME ZONE, date_trunc() and extract() of
+ * constants; each may be the value that an interval is added to.
  *
  * Other arithmetic of integers is computed where it stays within its types (harmless_integers.c):
  *
@@ -38,6 +38,7 @@
 #include "lower/harmless_integers.h"
 #include "lower/harmless_values.h"
 #include "lower/harmless_within.h"
+#include "lower/zone_table.h"
 #include "plan/make.h"
 
 /* Constants are added and subtracted between these, half of a type's greatest value, and their negatives. */
@@ -176,7 +177,23 @@ gpucol_harmless_compare(Expr *value, Oid type, int strategy, int64 with)
 	return gpucol_harmless_compare_const(value, type, strategy, make_value(type, with));
 }
 
-/* What a date or a timestamp is made a timestamp of, which is an error near the ends of their types; else NULL. */
+/* Is a constant the name of a time zone that there is? */
+static bool
+is_zone(const Node *node)
+{
+	const Const *name = (const Const *) node;
+	const text *value;
+
+	if (!IsA(name, Const) || name->constisnull || name->consttype != TEXTOID)
+		return false;
+	value = DatumGetTextPP(name->constvalue);
+	return gpucol_zone_by_name(VARDATA_ANY(value), (int) VARSIZE_ANY_EXHDR(value)) != NULL;
+}
+
+/*
+ * What a date or a timestamp is made another of, by a time zone, too, which is an error near the ends of their types;
+ * else NULL.
+ */
 static const Expr *
 cast_value(const Expr *expr)
 {
@@ -191,24 +208,33 @@ cast_value(const Expr *expr)
 		case F_TIMESTAMP_TIMESTAMPTZ:
 		case F_TIMESTAMPTZ_TIMESTAMP:
 			return linitial(func->args);
+		case F_TIMEZONE_TEXT_TIMESTAMP:
+		case F_TIMEZONE_TEXT_TIMESTAMPTZ:
+			return is_zone(linitial(func->args)) ? lsecond(func->args) : NULL;
+		case F_DATE_TIMESTAMP:
+		case F_DATE_TIMESTAMPTZ:
+			/* no error by itself */
+			return cast_value(linitial(func->args)) != NULL ? linitial(func->args) : NULL;
 		default:
 			return NULL;
 	}
 }
 
-/* Is a constant a unit that dates have, too? */
+/* Is a constant a unit that values of a type have? */
 static bool
-is_unit(const Node *node)
+is_unit(const Node *node, Oid type)
 {
+	/* behind the thirteenth, of times alone */
 	static const char *const units[] = {"millennium", "century", "decade", "year", "quarter", "month", "week", "day",
-	"isoyear", "dow", "isodow", "doy", "epoch"};
+	"isoyear", "dow", "isodow", "doy", "epoch", "hour", "minute", "second"};
+	const int	n = type == DATEOID ? 13 : lengthof(units);
 	const Const *unit = (const Const *) node;
 	char	   *name;
 
 	if (!IsA(unit, Const) || unit->constisnull || unit->consttype != TEXTOID)
 		return false;
 	name = TextDatumGetCString(unit->constvalue);
-	for (int i = 0; i < (int) lengthof(units); i++)
+	for (int i = 0; i < n; i++)
 	{
 		if (pg_strcasecmp(name, units[i]) == 0)
 			return true;
@@ -233,7 +259,7 @@ field_value(const Expr *expr)
 		case F_EXTRACT_TEXT_TIMESTAMPTZ:
 		case F_DATE_PART_TEXT_TIMESTAMP:
 		case F_DATE_PART_TEXT_TIMESTAMPTZ:
-			return is_unit(linitial(func->args)) ? lsecond(func->args) : NULL;
+			return is_unit(linitial(func->args), exprType(lsecond(func->args))) ? lsecond(func->args) : NULL;
 		default:
 			return NULL;
 	}
@@ -243,11 +269,15 @@ field_value(const Expr *expr)
 static const Expr *
 time_of(const Expr *expr)
 {
-	const Expr *field = field_value(expr);
+	const Expr *value = field_value(expr);
 
-	if (field != NULL)
-		expr = field;
-	return cast_value(expr) != NULL ? cast_value(expr) : expr;
+	do
+	{
+		if (value != NULL)
+			expr = value;
+		value = cast_value(expr);
+	} while (value != NULL);
+	return expr;
 }
 
 /* When a value of a type is farther from 0 than there is room. */

@@ -477,6 +477,8 @@ rewrite_clause(Rewriting *rewriting, Node **clause, bool filters, bool above)
 	*clause = rewrite_expression(before, rewriting);
 	if (rewriting->count > count && filters && above)
 		gpucol_subquery_keep_above_join(query, castNode(List, *clause), rewriting->tables);
+	else if (rewriting->count > count && filters && clause == &query->jointree->quals)
+		gpucol_subquery_keep_conditions_above_join(query, rewriting->tables);
 	if (rewriting->count == count || !filters ||
 		gpucol_subquery_keeps_errors(query, rewriting->fromlist, rewriting->tables, rewriting->joined,
 					 above ? castNode(List, *clause) : NIL))

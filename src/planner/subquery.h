@@ -63,6 +63,9 @@ extern bool gpucol_subquery_keeps_errors(Query *query, List *fromlist, int table
  */
 extern void gpucol_subquery_keep_above_join(Query *query, List *values, int tables);
 
+/* ... have such conditions of WHERE be so. */
+extern void gpucol_subquery_keep_conditions_above_join(Query *query, int tables);
+
 /* subquery_on.c: have conditions of ON with subqueries be conditions of WHERE, where that is the same. */
 extern void gpucol_subquery_lift(Query *query);
 

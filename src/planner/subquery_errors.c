@@ -14,6 +14,7 @@
 #include "miscadmin.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
+#include "optimizer/clauses.h"
 #include "optimizer/optimizer.h"
 #include "parser/parsetree.h"
 
@@ -188,4 +189,27 @@ gpucol_subquery_keep_above_join(Query *query, List *values, int tables)
 			tle->expr = gpucol_make_choice(gpucol_make_null_test((Expr *) copyObject(column), IS_NULL), tle->expr,
 										   copyObject(tle->expr));
 	}
+}
+
+void
+gpucol_subquery_keep_conditions_above_join(Query *query, int tables)
+{
+	List	   *conditions = gpucol_subquery_conditions(query->jointree->quals);
+	Var		   *column = conditions == NIL ? NULL : joining_column(query, tables);
+	bool		kept = false;
+	ListCell   *lc;
+
+	foreach(lc, column == NULL ? NIL : conditions)
+	{
+		Expr	   *condition = lfirst(lc);
+
+		if (!is_joined((Node *) condition, tables) ||
+			!gpucol_subquery_reaches_all_groups(query, (Node *) condition, tables))
+			continue;
+		lfirst(lc) = gpucol_make_choice(gpucol_make_null_test((Expr *) copyObject(column), IS_NULL), condition,
+										copyObject(condition));
+		kept = true;
+	}
+	if (kept)
+		query->jointree->quals = (Node *) make_ands_explicit(conditions);
 }

@@ -159,11 +159,11 @@ is_same_collation(Node *key, Oid collation)
 }
 
 /*
- * The operators that group a key's type so that the rows equal to a value by `opno` are
- * one group; false if there are none.
+ * The operators that group keys of a type, or of one of its kind, so that the rows equal to a value by
+ * `opno` are one group; false if there are none.
  */
 static bool
-find_grouping(Oid opno, Oid type, Oid *equal, Oid *less)
+find_grouping(Oid opno, Oid type, Oid key, Oid *equal, Oid *less)
 {
 	Oid			family = lookup_type_cache(type, TYPECACHE_BTREE_OPFAMILY)->btree_opf;
 
@@ -173,7 +173,7 @@ find_grouping(Oid opno, Oid type, Oid *equal, Oid *less)
 	*less = get_opfamily_member(family, type, type, BTLessStrategyNumber);
 	return OidIsValid(*equal) && OidIsValid(*less) &&
 		(*equal == opno || gpucol_subquery_may_call(get_opcode(*equal))) &&
-		gpucol_harmless_function(get_opcode(*equal)) && gpucol_harmless_function(get_opcode(*less));
+		gpucol_harmless_comparison(get_opcode(*equal), key) && gpucol_harmless_comparison(get_opcode(*less), key);
 }
 
 /* Can this equality of the subquery's own `key` and something outer be the join's? */
@@ -181,8 +181,8 @@ static bool
 is_join_equality(OpExpr *op, Node *key, Oid type, Oid *equal, Oid *less)
 {
 	return op_mergejoinable(op->opno, exprType(linitial(op->args))) &&
-		op_strict(op->opno) && gpucol_harmless_function(op->opfuncid) &&
-		is_same_collation(key, op->inputcollid) && find_grouping(op->opno, type, equal, less);
+		op_strict(op->opno) && gpucol_harmless_comparison(op->opfuncid, exprType(key)) &&
+		is_same_collation(key, op->inputcollid) && find_grouping(op->opno, type, exprType(key), equal, less);
 }
 
 /* Note what a key equals in the outer query. */
