@@ -8,8 +8,8 @@
  *	  a / b, a % b		of integers: where b is 0, or -1, of which the least integer is an error
  *	  a * b / c			of numerics: where c is 0, or a column without a precision is very large
  *	  n::double precision	of numerics: where n is very large, or so near 0
- *	  a * b - c			of doubles and reals: where one is so large or so near 0 that results could leave the type: of so few
- *						factors none does
+ *	  a * b - c			of doubles and reals: where one is so large or so near 0 that results could leave the
+ *						type: of so few factors none does
  *	  t::int			where t does not look like one: signs and few enough digits
  *
  * What is computed with are columns and constants, or casts of these to a wider type.
