@@ -195,7 +195,7 @@ void
 gpucol_subquery_keep_conditions_above_join(Query *query, int tables)
 {
 	List	   *conditions = gpucol_subquery_conditions(query->jointree->quals);
-	Var		   *column = conditions == NIL ? NULL : joining_column(query, tables);
+	Var		   *column = conditions == NIL || query->jointree->fromlist == NIL ? NULL : joining_column(query, tables);
 	bool		kept = false;
 	ListCell   *lc;
 
