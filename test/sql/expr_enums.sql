@@ -17,7 +17,7 @@ END $$;
 CREATE TYPE level AS ENUM ('low', 'medium', 'high', 'critical');
 CREATE DOMAIN known AS level CHECK (value IS NOT NULL OR true);
 CREATE TABLE h_t AS SELECT i AS id, i % 13 AS k, CASE WHEN i % 11 > 0 THEN (enum_range(NULL::level))[1 + i / 3 % 4] END AS l,
-	CASE WHEN i % 7 > 0 THEN (enum_range(NULL::level))[1 + i % 4] END::known AS m, i % 17 AS n FROM generate_series(1, 4000) i;
+	CASE WHEN i % 7 > 0 THEN (enum_range(NULL::level))[1 + i % 4] END::known AS m, i % 17 AS n FROM generate_series(1, 1200) i;
 CREATE TABLE t (LIKE h_t) USING gpucol;
 INSERT INTO t SELECT * FROM h_t;
 VACUUM t;
