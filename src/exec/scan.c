@@ -257,7 +257,7 @@ lower_probe(GpucolExec *exec, GpucolLower *l)
 	if (!lower_pushed(state, l, state->probe.narrow, true))
 		return false;
 	gpucol_lower_end_filter(l);
-	return gpucol_lower_output(l, state->probe.keys[state->probe.at].sort.expr, &state->probe.value);
+	return gpucol_lower_text_output(l, state->probe.keys[state->probe.at].sort.expr, &state->probe.value);
 }
 
 /* Sort keys that a device ranks by: columns after the first one, none of byte strings. */

@@ -566,6 +566,12 @@ init_key(GpucolTopnKey *key, TupleDesc desc)
 
 	key->attnum = column_of(key->sort.expr);
 	key->order = NULL;
+	if (gpucol_order_is_made(key->sort.expr))
+	{
+		gpucol_typemap_init(&map, exprType((Node *) key->sort.expr), -1, exprCollation((Node *) key->sort.expr));
+		key->order = gpucol_order_create(&map, key->sort.before, exprCollation((Node *) key->sort.expr));
+		return;
+	}
 	if (bytes == NULL)
 		return;
 	key->attnum = bytes->varattno;

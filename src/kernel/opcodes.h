@@ -146,6 +146,8 @@ GPUCOL_OPCODE(FORM_I, S, I, NONE, NONE) /* aux: GpucolTextForm */
 GPUCOL_OPCODE(FORM_TZ, S, I, I, NONE)	/* a timestamptz, b its local time */
 GPUCOL_OPCODE(FORM_D, S, D, NONE, NONE) /* aux: scale; negative: a carries it */
 GPUCOL_OPCODE(FORM_S, S, S, NONE, NONE) /* a uuid */
+GPUCOL_OPCODE(MD5_S, S, S, NONE, NONE)	/* of bytes, as digits */
+GPUCOL_OPCODE(PICTURE_I, S, I, NONE, NONE)	/* a timestamp; constants from b: a GpucolTextPicture */
 GPUCOL_OPCODE(TEXT_S, S, NONE, NONE, NONE)	/* constants from b: length in four bytes, bytes */
 GPUCOL_OPCODE(CASE_S, S, B, S, S)	/* as the other CASE */
 GPUCOL_OPCODE(BOTH_S, S, S, S, S)	/* a, b, and c between them; aux: GpucolBothNull */

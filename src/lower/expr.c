@@ -454,7 +454,7 @@ lower_null_test(GpucolLower *l, NullTest *test, GpucolValue *out)
 
 	if (test->argisrow)
 		return gpucol_lower_decline(l, "it tests a row for NULL");
-	if (!gpucol_lower_expr(l, test->arg, &arg))
+	if (!gpucol_lower_tested_text(l, test->arg, &arg))
 		return false;
 	reg = is_null(l, &arg);
 	if (test->nulltesttype == IS_NOT_NULL)

@@ -206,6 +206,24 @@ gpucol_lower_output(GpucolLower *l, Expr *expr, GpucolValue *out)
 }
 
 /*
+ * The same where it may be a text that is made of values, or a part of one.
+ */
+bool
+gpucol_lower_text_output(GpucolLower *l, Expr *expr, GpucolValue *out)
+{
+	bool		parts = l->parts;
+	bool		texts = l->texts;
+	bool		ok;
+
+	l->parts = l->texts = l->text_rows = true;
+	ok = lower_output(l, expr, false, out);
+	l->parts = parts;
+	l->texts = texts;
+	l->text_rows = false;
+	return ok;
+}
+
+/*
  * The same of an aggregation; a numeric is a mantissa where its column's are displayed alike.
  */
 bool

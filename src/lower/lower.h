@@ -172,6 +172,7 @@ struct GpucolLower
 	bool		parts;			/* a text may be a part of a column's: keys, and arguments of
 								 * aggregates */
 	bool		texts;			/* it may be made of values: likewise, and where it is compared */
+	bool		text_rows;		/* such texts leave the program with its rows */
 	int			text_depth;		/* it is part of such a text, or compared */
 	bool		no_extremes;	/* no least and greatest bytes: rankings beside them have
 								 * none */
@@ -195,6 +196,7 @@ extern bool gpucol_lower_qual(GpucolLower *l, Expr *clause, bool may_raise);
 extern void gpucol_lower_restore(GpucolLower *l, const GpucolLower *mark);
 extern void gpucol_lower_end_filter(GpucolLower *l);
 extern bool gpucol_lower_output(GpucolLower *l, Expr *expr, GpucolValue *out);
+extern bool gpucol_lower_text_output(GpucolLower *l, Expr *expr, GpucolValue *out);
 extern bool gpucol_lower_number_output(GpucolLower *l, Expr *expr, GpucolValue *out);
 extern void gpucol_lower_add_output(GpucolLower *l, uint16 reg);
 extern int	gpucol_lower_agg(GpucolLower *l, GpucolAggOp op, GpucolClass cls,
@@ -318,6 +320,9 @@ extern bool gpucol_lower_is_made_text(const Node *expr);
 /* ... the result of a branch of CASE; NULL as a text */
 extern bool gpucol_lower_branch(GpucolLower *l, const CaseExpr *expr, Expr *result, GpucolValue *out);
 extern uint16 gpucol_lower_null_text(GpucolLower *l);
+
+/* ... any expression, of which a test, not what leaves the program, reads such a text */
+extern bool gpucol_lower_tested_text(GpucolLower *l, Expr *expr, GpucolValue *out);
 
 static inline bool
 gpucol_lower_is_text(Oid type)

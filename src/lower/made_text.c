@@ -1,8 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * made_text.c
- *	  Texts that engines make of values: casts of numbers, dates and times to text, and ||, concat(),
- *	  concat_ws() and format() of such and of texts.
+ *	  Texts that engines make of values: casts of numbers, dates and times to text, to_char() of
+ *	  times, and ||, concat(), concat_ws(), format() and md5() of such and of texts.
  *
  * They are keys of groups, counted as distinct, the least or greatest, compared
  * (l->texts), and tested by what bytes decide (match.h): what reads them does so before the next
@@ -13,7 +13,10 @@
  */
 #include "postgres.h"
 
+#include "access/sysattr.h"
 #include "catalog/pg_type.h"
+#include "common/md5.h"
+#include "datatype/timestamp.h"
 #include "miscadmin.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
@@ -24,8 +27,10 @@
 
 #include "kernel/text_form.h"
 #include "lower/calendar.h"
+#include "lower/coarse.h"
 #include "lower/lower.h"
 #include "lower/match.h"
+#include "lower/picture.h"
 
 static bool
 set_text(GpucolLower *l, GpucolOpcode op, uint16 a, uint16 b, uint16 c, int aux, GpucolValue *out)
@@ -132,6 +137,35 @@ lower_plain(GpucolLower *l, Expr *arg, GpucolValue *out)
 	return gpucol_lower_host_map(l, arg, out);
 }
 
+static bool
+is_to_char(Oid funcid)
+{
+	return funcid == F_TO_CHAR_TIMESTAMP_TEXT || funcid == F_TO_CHAR_TIMESTAMPTZ_TEXT;
+}
+
+static bool
+has_to_char(Node *node, void *context)
+{
+	return node != NULL && ((IsA(node, FuncExpr) && is_to_char(((FuncExpr *) node)->funcid)) ||
+							expression_tree_walker(node, has_to_char, context));
+}
+
+/* Do groups of few instants of one column have one text each, which PostgreSQL makes? */
+static bool
+is_coarse(const GpucolLower *l, Expr *expr)
+{
+	Bitmapset  *attnos = NULL;
+	int			member;
+
+	if (l->text_rows || !has_to_char((Node *) expr, NULL))
+		return false;
+	pull_varattnos((Node *) expr, l->varno, &attnos);
+	if (!bms_get_singleton_member(attnos, &member))
+		return false;
+	member += FirstLowInvalidHeapAttributeNumber;
+	return member > 0 && gpucol_coarse_unit(l->desc, expr, member) >= USECS_PER_MINUTE;
+}
+
 /* May texts be made in place of this expression? */
 static bool
 check_made(GpucolLower *l, Expr *expr)
@@ -152,7 +186,7 @@ check_made(GpucolLower *l, Expr *expr)
 
 		few &= (type == BOOLOID || type == DATEOID) && equal(lfirst(lc), linitial(vars));
 	}
-	return few ? gpucol_lower_decline(l, "it computes a text of few values") : true;
+	return few || is_coarse(l, expr) ? gpucol_lower_decline(l, "it computes a text of few values") : true;
 }
 
 bool
@@ -334,6 +368,67 @@ lower_format(GpucolLower *l, List *args, GpucolValue *out)
 		set_text(l, GPUCOL_OP_BOTH_S, out->reg, constant_text(l, piece.data, piece.len), none, GPUCOL_BOTH_NEVER, out);
 }
 
+/* md5(): of texts, made ones too, and of byte strings */
+static bool
+lower_md5(GpucolLower *l, Expr *arg, GpucolValue *out)
+{
+	const char *error = NULL;
+	char		digits[GPUCOL_FORM_ROOM];
+	GpucolValue v;
+
+	/* libraries may be set up to have none */
+	if (!pg_md5_hash("", 0, digits, &error))
+		return gpucol_lower_decline(l, "md5() where the server has none");
+	if (exprType((Node *) arg) != BYTEAOID)
+	{
+		if (!lower_form(l, arg, &v))
+			return false;
+	}
+	else if (!gpucol_lower_expr(l, arg, &v) || v.cls != GPUCOL_CLASS_S)
+		return false;
+	return set_text(l, GPUCOL_OP_MD5_S, v.reg, GPUCOL_NO_REG, GPUCOL_NO_REG, 0, out);
+}
+
+/* to_char() of a timestamp, or of a timestamptz by its local time */
+static bool
+lower_picture(GpucolLower *l, Oid funcid, List *args, GpucolValue *out)
+{
+	const Const *format = lsecond(args);
+	GpucolTextPicture picture;
+	GpucolValue v;
+
+	if (!IsA(format, Const) || format->constisnull ||
+		!gpucol_picture_create(DatumGetTextPP(format->constvalue), &picture))
+		return gpucol_lower_decline(l, "to_char() with a format that only PostgreSQL knows");
+	if (!gpucol_lower_expr(l, linitial(args), &v) || v.cls != GPUCOL_CLASS_I)
+		return false;
+	if (funcid == F_TO_CHAR_TIMESTAMPTZ_TEXT && !gpucol_lower_session_zone(l, 0, &v.reg))
+		return false;
+	return set_text(l, GPUCOL_OP_PICTURE_I, v.reg, gpucol_lower_put_bytes(l, &picture, sizeof(picture)), GPUCOL_NO_REG,
+					0, out);
+}
+
+/* Does a function make a text of values? */
+static bool
+makes_text(Oid funcid)
+{
+	switch (funcid)
+	{
+		case F_TEXTCAT:
+		case F_CONCAT:
+		case F_CONCAT_WS:
+		case F_FORMAT_TEXT_ANY:
+		case F_TEXT_BOOL:
+		case F_MD5_TEXT:
+		case F_MD5_BYTEA:
+		case F_TO_CHAR_TIMESTAMP_TEXT:
+		case F_TO_CHAR_TIMESTAMPTZ_TEXT:
+			return true;
+		default:
+			return false;
+	}
+}
+
 /*
  * Lower a function that makes a text of values; *matched tells whether it is one.
  */
@@ -342,16 +437,21 @@ gpucol_lower_made_text(GpucolLower *l, Oid funcid, List *args, bool *matched, Gp
 {
 	GpucolValue between;
 
-	*matched = funcid == F_TEXTCAT || funcid == F_CONCAT || funcid == F_CONCAT_WS || funcid == F_FORMAT_TEXT_ANY ||
-		funcid == F_TEXT_BOOL;
+	*matched = makes_text(funcid);
 	if (!*matched)
 		return false;
-	if (!check_made(l, (Expr *) args))
+	if (!check_made(l, (Expr *) makeFuncExpr(funcid, TEXTOID, args, InvalidOid, InvalidOid, COERCE_EXPLICIT_CALL)))
 		return false;
 	switch (funcid)
 	{
 		case F_TEXT_BOOL:
 			return form_integer(l, linitial(args), GPUCOL_FORM_BOOL, out);
+		case F_MD5_TEXT:
+		case F_MD5_BYTEA:
+			return lower_md5(l, linitial(args), out);
+		case F_TO_CHAR_TIMESTAMP_TEXT:
+		case F_TO_CHAR_TIMESTAMPTZ_TEXT:
+			return lower_picture(l, funcid, args, out);
 		case F_TEXTCAT:
 			return lower_joined(l, args, out);
 		case F_CONCAT:
@@ -392,8 +492,24 @@ gpucol_lower_is_made_text(const Node *expr)
 
 	if (IsA(expr, CaseExpr))
 		return gpucol_lower_is_text(((const CaseExpr *) expr)->casetype);
-	return IsA(expr, CoerceViaIO) || funcid == F_TEXTCAT || funcid == F_CONCAT || funcid == F_CONCAT_WS ||
-		funcid == F_FORMAT_TEXT_ANY || funcid == F_TEXT_BOOL;
+	return IsA(expr, CoerceViaIO) || makes_text(funcid);
+}
+
+bool
+gpucol_lower_tested_text(GpucolLower *l, Expr *expr, GpucolValue *out)
+{
+	GpucolLower mark = *l;
+	bool		ok;
+
+	if (!gpucol_lower_is_made_text((Node *) expr))
+		return gpucol_lower_expr(l, expr, out);
+	l->parts = l->texts = true;
+	l->text_depth++;
+	ok = gpucol_lower_expr(l, expr, out);
+	l->parts = mark.parts;
+	l->texts = mark.texts;
+	l->text_depth = mark.text_depth;
+	return ok;
 }
 
 /* The made text in a condition. */

@@ -135,6 +135,15 @@ gpucol_order_key_bytes(const Expr *expr, TupleDesc desc)
 	return map.kind == GPUCOL_KIND_BYTES ? (const Var *) expr : NULL;
 }
 
+bool
+gpucol_order_is_made(const Expr *expr)
+{
+	Oid			type = exprType((const Node *) expr);
+
+	return (type == TEXTOID || type == VARCHAROID) && gpucol_lower_is_made_text((const Node *) expr) &&
+		gpucol_collation_is_bytewise(exprCollation((const Node *) expr));
+}
+
 /* Is the ordinal of the type (class I or B) in the type's own order? */
 bool
 gpucol_order_is_ordinal(Oid type)

@@ -37,6 +37,9 @@ extern bool gpucol_order_is_ordinal(Oid type);
 /* Does a value of this type sort by an int64 that the executor makes of it? */
 extern bool gpucol_order_is_int64(const GpucolValue *value, Oid type);
 
+/* Is it a text that an engine makes of values, if it does, whose order is that of its bytes? */
+extern bool gpucol_order_is_made(const Expr *expr);
+
 /*
  * Can rows that come once be compared by the n-th sort key, which has this value: as int64, or,
  * and then no key after it is looked at (*last), as mantissas that are cut to int64, or as a

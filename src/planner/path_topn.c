@@ -236,7 +236,7 @@ comparison(const GpucolSortKey *key, Oid opno)
 	return test;
 }
 
-/* A key of byte strings is a column that PostgreSQL may compare with any value. */
+/* A key of byte strings is a column that PostgreSQL may compare with any value, or made by the engine. */
 static bool
 check_bytes_key(GpucolLower *l, const GpucolSortKey *key, const char **why)
 {
@@ -244,6 +244,8 @@ check_bytes_key(GpucolLower *l, const GpucolSortKey *key, const char **why)
 	int			column;
 	int			id;
 
+	if (gpucol_order_is_made(key->expr))
+		return true;
 	if (gpucol_order_key_bytes(key->expr, l->desc) == NULL)
 	{
 		*why = psprintf("sort key of type %s that is not a column",
@@ -270,7 +272,8 @@ check_key(GpucolLower *l, const GpucolSortKey *key, bool bytes, const char **why
 {
 	GpucolValue value;
 
-	if (!gpucol_lower_output(l, key->expr, &value))
+	if (bytes && gpucol_order_is_made(key->expr) ? !gpucol_lower_text_output(l, key->expr, &value) :
+		!gpucol_lower_output(l, key->expr, &value))
 		*why = psprintf("sort key: %s", l->reason);
 	else if (bytes && value.cls == GPUCOL_CLASS_S)
 		return check_bytes_key(l, key, why);

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * blocks.c
- *	  Blocks of bytes that are constants of instructions: tables of time zones, and texts.
+ *	  Blocks of bytes that are constants of instructions: tables of time zones, texts and their pictures.
  *
  * Each constant has sixteen bytes of one; they are put together once for the run.
  *
@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "engine/cpu/expr.h"
+#include "kernel/text_picture.h"
 #include "kernel/time_zone.h"
 
 /* The size of a block that begins with this constant, or 0 if it is none. */
@@ -21,6 +22,8 @@ block_size(const GpucolInstr *instr, const GpucolConst *first)
 	memcpy(head, &first->v.d, sizeof(head));
 	if (instr->op == GPUCOL_OP_TEXT_S)
 		return sizeof(uint32_t) + (uint64_t) head[0];
+	if (instr->op == GPUCOL_OP_PICTURE_I)
+		return head[0] <= GPUCOL_PICTURE_MOST ? sizeof(GpucolTextPicture) : 0;
 	return head[0] % 16 == 0 && head[0] <= GPUCOL_ZONE_MOST_BYTES &&
 		sizeof(GpucolTimeZone) + (uint64_t) head[1] * (sizeof(int64_t) + sizeof(int32_t)) <= head[0] ? head[0] : 0;
 }

@@ -358,6 +358,7 @@ may_be_null(const GpucolInstr *instr, const GpucolCpuBounds *a, const GpucolCpuB
 		case GPUCOL_OP_ARRAY_PLACE_I:
 		case GPUCOL_OP_ARRAY_PLACE_F:
 		case GPUCOL_OP_ARRAY_PLACE_S:
+		case GPUCOL_OP_PICTURE_I:
 			return true;
 		case GPUCOL_OP_NUMERIC_D:
 			return a->nullable || (instr->aux & (GPUCOL_NUMERIC_EXACTLY | GPUCOL_NUMERIC_SHOWN_SO)) == 0;

@@ -382,8 +382,7 @@ typedef enum GpucolCpuAccOp
 	GPUCOL_CPU_ACC_OR,
 	GPUCOL_CPU_ACC_XOR,
 	GPUCOL_CPU_ACC_DISTINCT,	/* number of entries in its set */
-	GPUCOL_CPU_ACC_MIN_S,		/* see engine/cpu/extreme.c */
-	GPUCOL_CPU_ACC_MAX_S,
+	GPUCOL_CPU_ACC_MIN_S, GPUCOL_CPU_ACC_MAX_S, /* see engine/cpu/extreme.c */
 	GPUCOL_CPU_ACC_PRODUCTS,	/* n, two sums, sum of products; `order` is the other register */
 	GPUCOL_CPU_ACC_MIN_P, GPUCOL_CPU_ACC_MAX_P	/* see engine/cpu/extreme_packed.c */
 } GpucolCpuAccOp;
@@ -421,6 +420,7 @@ typedef struct GpucolCpuOutput
 	uint8_t   **nulls;
 	void	  **values;
 	char	  **texts;			/* NULL, or room for those that sets write (set.c) */
+	struct GpucolCpuTexts *made;	/* those that instructions have made */
 } GpucolCpuOutput;
 
 /* Registers that are read after a stage of the program (engine/cpu/live.c). */

@@ -100,6 +100,25 @@ makes_string(const GpucolProgram *program, uint16_t reg)
 	return false;
 }
 
+bool
+gpucol_cpu_expr_makes_text(const GpucolRun *run, uint16_t reg)
+{
+	const GpucolInstr *instrs = run->code.instrs;
+
+	for (int i = run->program->ninstrs - 1; i >= 0; i--)
+	{
+		if (instrs[i].dst != reg)
+			continue;
+		if (instrs[i].op >= GPUCOL_OP_FORM_I && instrs[i].op <= GPUCOL_OP_BOTH_S)
+			return true;
+		/* a part of a string is where that is */
+		if (instrs[i].op != GPUCOL_OP_PART_S && instrs[i].op != GPUCOL_OP_MATCH_S && instrs[i].op != GPUCOL_OP_FIELD_S)
+			return false;
+		reg = instrs[i].a;
+	}
+	return false;
+}
+
 /* Is a register of byte strings a column, not part of one; of a table's, unless it is for tests? */
 static bool
 loads_string(const GpucolProgram *program, uint16_t reg, bool test)

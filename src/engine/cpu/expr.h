@@ -44,12 +44,19 @@ typedef struct GpucolCpuOp
 extern GpucolStatus gpucol_cpu_fold_init(GpucolRun *run);
 
 /* engine/cpu/blocks.c: is a whole block among the constants from b on; put those of the run together */
-#define GPUCOL_CPU_HAS_BLOCK(instr) ((instr)->op == GPUCOL_OP_ZONE_I || (instr)->op == GPUCOL_OP_TEXT_S)
+#define GPUCOL_CPU_HAS_BLOCK(instr) \
+	((instr)->op == GPUCOL_OP_ZONE_I || (instr)->op == GPUCOL_OP_TEXT_S || (instr)->op == GPUCOL_OP_PICTURE_I)
 extern bool gpucol_cpu_block_fits(const GpucolProgram *program, const GpucolInstr *instr);
 extern GpucolStatus gpucol_cpu_blocks_init(GpucolRun *run);
 
 /* engine/cpu/expr_time.c: other rows come */
 extern void gpucol_cpu_ages_forget(GpucolCpuWorker *worker);
+
+/*
+ * engine/cpu/expr.c: are a register's strings, or what they are parts of, made by an instruction, in memory that it
+ * uses again?
+ */
+extern bool gpucol_cpu_expr_makes_text(const GpucolRun *run, uint16_t reg);
 
 /* engine/cpu/expr_ops.c: by opcode. */
 extern const GpucolCpuOp gpucol_cpu_expr_ops[GPUCOL_OP_COUNT];

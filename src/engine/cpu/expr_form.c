@@ -1,7 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * expr_form.c
- *	  Texts that are made of values: numbers, dates and times as texts, and texts joined together.
+ *	  Texts that are made of values: numbers, dates and times as texts, texts joined together, and
+ *	  digests.
  *
  * They lie in memory of the register, which grows as texts need, until the instruction runs
  * again.  So groups and sets copy what they keep.  Of few values they are made once (few.c).
@@ -10,10 +11,12 @@
  */
 #include <string.h>
 
+#include "engine/cpu/digest.h"
 #include "engine/cpu/expr_ops.h"
 #include "engine/cpu/few.h"
 #include "kernel/packed_decimal.h"
 #include "kernel/text_form.h"
+#include "kernel/text_picture.h"
 
 /* Room for the texts of the result, which none has been made of yet; NULL without memory. */
 static char *
@@ -144,6 +147,70 @@ gpucol_cpu_op_FORM_S(GpucolCpuFrame *f)
 			bytes = gpucol_cpu_op_string(f->a, j);
 		to = finish(f, j, to, bytes.len == 16 ? gpucol_form_uuid(to, (const unsigned char *) bytes.data) : to);
 	}
+	return GPUCOL_OK;
+}
+
+static size_t
+md5_room(const GpucolCpuFrame *f GPUCOL_CPU_UNUSED, uint32_t j GPUCOL_CPU_UNUSED)
+{
+	return GPUCOL_MD5_TEXT;
+}
+
+static char *
+make_md5(const GpucolCpuFrame *f, uint32_t j, char *to)
+{
+	GpucolBytes bytes = gpucol_cpu_op_string(f->a, j);
+
+	gpucol_md5_texts(&bytes, 1, to);
+	return to + GPUCOL_MD5_TEXT;
+}
+
+/* The digest of bytes, as digits. */
+GpucolStatus
+gpucol_cpu_op_MD5_S(GpucolCpuFrame *f)
+{
+	static const GpucolCpuMaker maker = {1, md5_room, make_md5};
+	GpucolBytes *strings = f->dst->v.s;
+	char	   *to;
+
+	gpucol_cpu_op_nulls(f->dst, f->a, NULL, f->n);
+	if (gpucol_cpu_few_make(f, &maker))
+		return GPUCOL_OK;
+	to = begin(f, (size_t) f->n * GPUCOL_MD5_TEXT);
+	if (to == NULL)
+		return GPUCOL_OUT_OF_MEMORY;
+	for (uint32_t j = 0; j < f->n; j++)
+		strings[j] = GPUCOL_CPU_NULL_AT(f->dst, j) ? (GpucolBytes) {NULL, 0} : gpucol_cpu_op_string(f->a, j);
+	gpucol_md5_texts(strings, f->n, to);
+	for (uint32_t j = 0; j < f->n; j++, to += GPUCOL_MD5_TEXT)
+		strings[j] = (GpucolBytes) {to, GPUCOL_CPU_NULL_AT(f->dst, j) ? 0 : GPUCOL_MD5_TEXT};
+	return GPUCOL_OK;
+}
+
+/* A timestamp by a picture; NULL of an infinite one. */
+GpucolStatus
+gpucol_cpu_op_PICTURE_I(GpucolCpuFrame *f)
+{
+	const GpucolRun *run = f->worker->run;
+	const void *block = run->digest.blocks[f->instr - run->code.instrs];
+	GpucolTextPicture picture;
+	uint8_t    *nulls = f->dst->null_space;
+	bool		any = false;
+	char	   *to;
+
+	memcpy(&picture, block, sizeof(picture));
+	to = begin(f, (size_t) f->n * picture.nitems * GPUCOL_PICTURE_ITEM + 1);
+	if (to == NULL)
+		return GPUCOL_OUT_OF_MEMORY;
+	for (uint32_t j = 0; j < f->n; j++)
+	{
+		int64_t		stamp = f->a->v.i[j];
+
+		nulls[j] = GPUCOL_CPU_NULL_AT(f->a, j) || stamp == INT64_MIN || stamp == INT64_MAX;
+		any |= nulls[j];
+		to = finish(f, j, to, nulls[j] ? to : gpucol_picture_stamp(to, &picture, stamp));
+	}
+	f->dst->nulls = any ? nulls : NULL;
 	return GPUCOL_OK;
 }
 

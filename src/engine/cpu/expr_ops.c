@@ -676,6 +676,8 @@ op_const(GpucolCpuFrame *f GPUCOL_CPU_UNUSED)
 #define op_FORM_TZ gpucol_cpu_op_FORM_TZ
 #define op_FORM_D gpucol_cpu_op_FORM_D
 #define op_FORM_S gpucol_cpu_op_FORM_S
+#define op_MD5_S gpucol_cpu_op_MD5_S
+#define op_PICTURE_I gpucol_cpu_op_PICTURE_I
 #define op_TEXT_S gpucol_cpu_op_TEXT_S
 #define op_CASE_S gpucol_cpu_op_CASE_S
 #define op_BOTH_S gpucol_cpu_op_BOTH_S

@@ -185,6 +185,8 @@ extern GpucolStatus gpucol_cpu_op_FORM_I(GpucolCpuFrame *f);
 extern GpucolStatus gpucol_cpu_op_FORM_TZ(GpucolCpuFrame *f);
 extern GpucolStatus gpucol_cpu_op_FORM_D(GpucolCpuFrame *f);
 extern GpucolStatus gpucol_cpu_op_FORM_S(GpucolCpuFrame *f);
+extern GpucolStatus gpucol_cpu_op_MD5_S(GpucolCpuFrame *f);
+extern GpucolStatus gpucol_cpu_op_PICTURE_I(GpucolCpuFrame *f);
 extern GpucolStatus gpucol_cpu_op_TEXT_S(GpucolCpuFrame *f);
 extern GpucolStatus gpucol_cpu_op_CASE_S(GpucolCpuFrame *f);
 extern GpucolStatus gpucol_cpu_op_BOTH_S(GpucolCpuFrame *f);

@@ -50,14 +50,14 @@ static bool
 makes_text(uint16_t op)
 {
 	return op == GPUCOL_OP_FORM_I || op == GPUCOL_OP_FORM_D || op == GPUCOL_OP_CASE_S ||
-		op == GPUCOL_OP_BOTH_S;
+		op == GPUCOL_OP_BOTH_S || op == GPUCOL_OP_MD5_S;
 }
 
 static bool
 knows_codes(uint16_t op)
 {
-	return op == GPUCOL_OP_BOTH_S || op == GPUCOL_OP_CASE_S || op == GPUCOL_OP_LENGTH_S || op == GPUCOL_OP_EQ_S ||
-		op == GPUCOL_OP_LT_S || op == GPUCOL_OP_IS_NULL_S || op == GPUCOL_OP_HOST_EACH;
+	return op == GPUCOL_OP_BOTH_S || op == GPUCOL_OP_MD5_S || op == GPUCOL_OP_CASE_S || op == GPUCOL_OP_LENGTH_S ||
+		op == GPUCOL_OP_EQ_S || op == GPUCOL_OP_LT_S || op == GPUCOL_OP_IS_NULL_S || op == GPUCOL_OP_HOST_EACH;
 }
 
 /* Do all that read a register know codes?  Keys of groups do. */

@@ -22,6 +22,9 @@
  *
  *-------------------------------------------------------------------------
  */
+#include <string.h>
+
+#include "engine/cpu/expr.h"
 #include "engine/cpu/join.h"
 
 #define FIRST_BLOCK UINT64_C(0x80000000)	/* of virtual TIDs */
@@ -39,6 +42,76 @@ static size_t
 value_size(GpucolClass cls)
 {
 	return cls == GPUCOL_CLASS_D || cls == GPUCOL_CLASS_S ? 16 : 8;
+}
+
+/* Texts of outputs that instructions have made, which lie in registers until these run again. */
+struct GpucolCpuTexts
+{
+	struct GpucolCpuTexts *before;
+	size_t		room;
+	size_t		used;
+	char		bytes[];
+};
+
+/* Let go of an output's texts, but for the room of the last. */
+static void
+forget_texts(GpucolRun *run, GpucolCpuOutput *output)
+{
+	if (output->made == NULL)
+		return;
+	while (output->made->before != NULL)
+	{
+		struct GpucolCpuTexts *before = output->made->before;
+
+		output->made->before = before->before;
+		gpucol_cpu_free(run, before);
+	}
+	output->made->used = 0;
+}
+
+/* Room for texts; NULL without memory. */
+static char *
+reserve_texts(GpucolRun *run, GpucolCpuOutput *output, size_t size)
+{
+	struct GpucolCpuTexts *texts = output->made;
+
+	if (texts == NULL || texts->room - texts->used < size)
+	{
+		size_t		room = size + size / 2;
+
+		texts = gpucol_cpu_alloc(run, sizeof(*texts) + room);
+		if (texts == NULL)
+			return NULL;
+		texts->before = output->made;
+		texts->room = room;
+		texts->used = 0;
+		output->made = texts;
+	}
+	texts->used += size;
+	return texts->bytes + texts->used - size;
+}
+
+/* Have n values that an instruction has made where they stay. */
+static GpucolStatus
+keep_texts(GpucolRun *run, GpucolCpuOutput *output, const GpucolCpuReg *reg, GpucolBytes *values, uint32_t n)
+{
+	size_t		size = 1;
+	char	   *to;
+
+	for (uint32_t j = 0; j < n; j++)
+		size += GPUCOL_CPU_NULL_AT(reg, j) ? 0 : values[j].len;
+	to = reserve_texts(run, output, size);
+	if (to == NULL)
+		return GPUCOL_OUT_OF_MEMORY;
+	for (uint32_t j = 0; j < n; j++)
+	{
+		if (GPUCOL_CPU_NULL_AT(reg, j))
+			continue;
+		memcpy(to, values[j].data, values[j].len);
+		values[j].data = to;
+		to += values[j].len;
+	}
+	return GPUCOL_OK;
 }
 
 /* Buffers of one vector's outputs. */
@@ -260,6 +333,8 @@ gpucol_cpu_scan_emit(GpucolCpuWorker *worker, const GpucolCpuVector *vector)
 	if (status != GPUCOL_OK)
 		return status;
 	at = run->join.nprobes > 0 && run->out.take == NULL ? output->nrows : 0;
+	if (at == 0)
+		forget_texts(run, output);
 	put_tids(worker, vector, output->tids + at);
 	for (int k = 0; k < run->program->nkeys; k++)
 	{
@@ -267,6 +342,10 @@ gpucol_cpu_scan_emit(GpucolCpuWorker *worker, const GpucolCpuVector *vector)
 
 		copy_output(reg, worker->nsel, output->values[k], at);
 		put_nulls(reg, worker->nsel, &output->columns[k], output->nulls[k], at);
+		if (run->out.take == NULL && gpucol_cpu_expr_makes_text(run, run->code.keys[k]))
+			status = keep_texts(run, output, reg, (GpucolBytes *) output->values[k] + at, worker->nsel);
+		if (status != GPUCOL_OK)
+			return status;
 		if (output->texts[k] != NULL)
 			gpucol_cpu_set_copy(worker, (GpucolBytes *) output->values[k] + at, worker->nsel,
 								output->texts[k] + (size_t) GPUCOL_JSONB_ROOM * at);
