@@ -419,7 +419,7 @@ probe_first(GpucolTopnProbe *probe, GpucolExec *scan, bool all_rows, GpucolTopnB
 
 	if (all_rows && key->order == NULL)
 		bound = zone_condition(probe, scan, probe->k);
-	else if (nulls_are_apart(probe))
+	else if (nulls_are_apart(probe) && !key->alone)
 	{
 		status = look_for_bound(probe, scan, best, nulls, enough, &bound);
 		done = status != GPUCOL_OK;
@@ -488,7 +488,8 @@ note_rows(GpucolTopnProbe *probe, const GpucolExec *scan, const GpucolTopnBest *
 
 	if (best->order == NULL || probe->at > 0 || place->kind != PLACE_VALUE ||
 		place->nulls_before || (place->spare > 0 && !any_ties) ||
-		scan->rel->rd_rel->reltuples < (double) FETCH_PART * best->filled)
+		scan->rel->rd_rel->reltuples < (double) (probe->keys[0].alone ? GPUCOL_ORDER_FETCHED_PART : FETCH_PART) *
+		best->filled)
 		return;
 	probe->nrows = best->filled;
 	probe->rows = palloc(probe->nrows * sizeof(uint64));
@@ -508,9 +509,10 @@ take_place(GpucolTopnProbe *probe, const GpucolExec *scan, GpucolTopnBest *best,
 
 	if (place.kind == PLACE_ANYWHERE)
 		return false;
-	add_condition(probe, *before, &place);
+	if (!probe->keys[probe->at].alone)
+		add_condition(probe, *before, &place);
 	note_rows(probe, scan, best, &place);
-	if (probe->rows != NULL)
+	if (probe->rows != NULL || probe->keys[probe->at].alone)
 		return false;
 	if (place.spare < SPARE_ROWS + probe->seen / SPARE_PART)
 		return false;
@@ -566,10 +568,12 @@ init_key(GpucolTopnKey *key, TupleDesc desc)
 
 	key->attnum = column_of(key->sort.expr);
 	key->order = NULL;
+	key->alone = false;
 	if (gpucol_order_is_made(key->sort.expr))
 	{
 		gpucol_typemap_init(&map, exprType((Node *) key->sort.expr), -1, exprCollation((Node *) key->sort.expr));
 		key->order = gpucol_order_create(&map, key->sort.before, exprCollation((Node *) key->sort.expr));
+		key->alone = !gpucol_order_is_made_bytewise(key->sort.expr);
 		return;
 	}
 	if (bytes == NULL)

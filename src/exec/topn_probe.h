@@ -21,7 +21,8 @@ typedef struct GpucolTopnKey
 
 	/* set by gpucol_topn_probe_init */
 	AttrNumber	attnum;			/* the column that it is, or 0 */
-	GpucolOrder *order;			/* of a BYTES column; NULL: the key sorts like int64 */
+	GpucolOrder *order;			/* of a BYTES column or a made text; NULL: the key sorts like int64 */
+	bool		alone;			/* no engine compares its values: no conditions, but the rows themselves */
 } GpucolTopnKey;
 
 /* The first sort keys and the limit. */

@@ -141,7 +141,13 @@ gpucol_order_is_made(const Expr *expr)
 	Oid			type = exprType((const Node *) expr);
 
 	return (type == TEXTOID || type == VARCHAROID) && gpucol_lower_is_made_text((const Node *) expr) &&
-		gpucol_collation_is_bytewise(exprCollation((const Node *) expr));
+		OidIsValid(exprCollation((const Node *) expr));
+}
+
+bool
+gpucol_order_is_made_bytewise(const Expr *expr)
+{
+	return gpucol_order_is_made(expr) && gpucol_collation_is_bytewise(exprCollation((const Node *) expr));
 }
 
 /* Is the ordinal of the type (class I or B) in the type's own order? */

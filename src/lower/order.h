@@ -37,8 +37,12 @@ extern bool gpucol_order_is_ordinal(Oid type);
 /* Does a value of this type sort by an int64 that the executor makes of it? */
 extern bool gpucol_order_is_int64(const GpucolValue *value, Oid type);
 
-/* Is it a text that an engine makes of values, if it does, whose order is that of its bytes? */
+/* Rows by the order of such a text that no engine compares are fetched where they are one of so many, or less. */
+#define GPUCOL_ORDER_FETCHED_PART	64
+
+/* Is it a text that an engine makes of values, if it does; and is its order that of its bytes? */
 extern bool gpucol_order_is_made(const Expr *expr);
+extern bool gpucol_order_is_made_bytewise(const Expr *expr);
 
 /*
  * Can rows that come once be compared by the n-th sort key, which has this value: as int64, or,

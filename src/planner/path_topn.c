@@ -50,6 +50,14 @@
 /* Sort keys that the node looks at. */
 #define MAX_KEYS	GPUCOL_SHAPE_MAX_KEYS
 
+/* May keys be byte strings? */
+typedef enum BytesKeys
+{
+	NO_BYTES_KEYS,
+	BYTES_KEYS,
+	BYTES_KEY_ALONE				/* and one that only PostgreSQL compares, whose first rows are fetched */
+} BytesKeys;
+
 /* The first sort keys. */
 typedef struct SortKeys
 {
@@ -236,16 +244,22 @@ comparison(const GpucolSortKey *key, Oid opno)
 	return test;
 }
 
-/* A key of byte strings is a column that PostgreSQL may compare with any value, or made by the engine. */
+/*
+ * A key of byte strings is a column that PostgreSQL may compare with any value, or made by the engine.  Where
+ * only PostgreSQL compares these, it is to be all of the order.
+ */
 static bool
-check_bytes_key(GpucolLower *l, const GpucolSortKey *key, const char **why)
+check_bytes_key(GpucolLower *l, const GpucolSortKey *key, BytesKeys bytes, const char **why)
 {
 	Oid			operators[] = {key->not_after, key->before, key->equal};
 	int			column;
 	int			id;
 
 	if (gpucol_order_is_made(key->expr))
-		return true;
+	{
+		*why = "texts that are made are compared by PostgreSQL";
+		return bytes == BYTES_KEY_ALONE || gpucol_order_is_made_bytewise(key->expr);
+	}
 	if (gpucol_order_key_bytes(key->expr, l->desc) == NULL)
 	{
 		*why = psprintf("sort key of type %s that is not a column",
@@ -264,19 +278,19 @@ check_bytes_key(GpucolLower *l, const GpucolSortKey *key, const char **why)
 }
 
 /*
- * Can the key be lowered, and does it sort as int64 or, if such may be keys too
- * (`bytes`), as byte strings that PostgreSQL compares?  If not, *why not.
+ * Can the key be lowered, and does it sort as int64 or, if such may be keys too,
+ * as byte strings that PostgreSQL compares?  If not, *why not.
  */
 static bool
-check_key(GpucolLower *l, const GpucolSortKey *key, bool bytes, const char **why)
+check_key(GpucolLower *l, const GpucolSortKey *key, BytesKeys bytes, const char **why)
 {
 	GpucolValue value;
 
-	if (bytes && gpucol_order_is_made(key->expr) ? !gpucol_lower_text_output(l, key->expr, &value) :
+	if (bytes != NO_BYTES_KEYS && gpucol_order_is_made(key->expr) ? !gpucol_lower_text_output(l, key->expr, &value) :
 		!gpucol_lower_output(l, key->expr, &value))
 		*why = psprintf("sort key: %s", l->reason);
-	else if (bytes && value.cls == GPUCOL_CLASS_S)
-		return check_bytes_key(l, key, why);
+	else if (bytes != NO_BYTES_KEYS && value.cls == GPUCOL_CLASS_S)
+		return check_bytes_key(l, key, bytes, why);
 	else if (!gpucol_order_is_int64(&value, exprType((Node *) key->expr)))
 		*why = psprintf("sort key of type %s", format_type_be(exprType((Node *) key->expr)));
 	else
@@ -286,7 +300,7 @@ check_key(GpucolLower *l, const GpucolSortKey *key, bool bytes, const char **why
 
 /* The same for all keys: leave out the first that cannot, and those after it. */
 static bool
-check_keys(GpucolLower *l, SortKeys *keys, bool bytes, const char **why)
+check_keys(GpucolLower *l, SortKeys *keys, BytesKeys bytes, const char **why)
 {
 	int			n = 0;
 
@@ -294,6 +308,14 @@ check_keys(GpucolLower *l, SortKeys *keys, bool bytes, const char **why)
 		n++;
 	keys->n = n;
 	return n > 0;
+}
+
+/* Is there one key, ties by which do not matter, and are few of the rows wanted? */
+static bool
+is_order_of_one(PlannerInfo *root, RelOptInfo *rel)
+{
+	return list_length(root->sort_pathkeys) == 1 && root->parse->limitOption != LIMIT_OPTION_WITH_TIES &&
+		root->limit_tuples * GPUCOL_ORDER_FETCHED_PART <= rel->tuples;
 }
 
 /*
@@ -312,7 +334,7 @@ check_lowering(PlannerInfo *root, RelOptInfo *rel, Oid relid, SortKeys *keys,
 
 	gpucol_clauses_split(root, l, rel->baserestrictinfo, "top rows", pushed, &rest, NULL);
 	gpucol_lower_end_filter(l);
-	ok = rest == NIL && check_keys(l, keys, true, &why);
+	ok = rest == NIL && check_keys(l, keys, is_order_of_one(root, rel) ? BYTES_KEY_ALONE : BYTES_KEYS, &why);
 	if (!ok)
 		gpucol_reason_add(relid, "top rows", "%s", why);
 	table_close(table, NoLock);
@@ -329,7 +351,7 @@ check_recursion(RelOptInfo *rel, const CustomPath *scan, SortKeys *keys)
 	bool		ok;
 
 	gpucol_lower_end_filter(l);
-	ok = gpucol_recursion_wing->scan_pushes_all(scan) && check_keys(l, keys, false, &why);
+	ok = gpucol_recursion_wing->scan_pushes_all(scan) && check_keys(l, keys, NO_BYTES_KEYS, &why);
 	if (!ok)
 		gpucol_reason_add(InvalidOid, "top rows", "%s", why);
 	return ok;
