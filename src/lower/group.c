@@ -534,10 +534,12 @@ gpucol_lower_grouping(GpucolLower *l, List *keys, List *aggs, List *tests,
 		plan->nbase = plan->nhost = 0;
 		plan->again = false;
 		l->parts = !l->no_extremes;
+		l->texts = l->parts && !plan->feeding;
+		if (!lower_keys(l, may_regroup, plan))
+			return false;
 		l->texts = l->parts;
 		l->text_rows = plan->feeding;
-		if (!lower_keys(l, may_regroup, plan) || !lower_tests(l, plan) ||
-			!lower_aggs(l, aggs, may_regroup, plan))
+		if (!lower_tests(l, plan) || !lower_aggs(l, aggs, may_regroup, plan))
 			return false;
 		plan->again |= (plan->regroup || plan->feeding) && any_shown(plan);
 		l->parts = l->texts = l->text_rows = false;
