@@ -62,18 +62,23 @@ decimal_const(GpucolLower *l, __int128 mantissa)
 							 GPUCOL_NO_REG, gpucol_lower_add_const(l, &c));
 }
 
-/* The greatest decimal and itself are more than every decimal. */
+/* The greatest decimal times itself is more than every decimal; of others this is 0. */
+uint16
+gpucol_calendar_refused(GpucolLower *l, uint16 bad)
+{
+	unsigned __int128 all = ~(unsigned __int128) 0;
+	uint16		value = gpucol_lower_emit(l, GPUCOL_OP_CASE_D, bad, decimal_const(l, (__int128) (all >> 1)),
+										  decimal_const(l, 0), 0);
+
+	return gpucol_calendar_op(l, GPUCOL_OP_MUL_D, value, value);
+}
+
 uint16
 gpucol_calendar_refuse(GpucolLower *l, uint16 bad, uint16 reg)
 {
-	unsigned __int128 all = ~(unsigned __int128) 0;
-	uint16		greatest = decimal_const(l, (__int128) (all >> 1));
-	uint16		sum = gpucol_lower_emit(l, GPUCOL_OP_CASE_D, bad, greatest,
-										decimal_const(l, 0), 0);
+	uint16		none = gpucol_calendar_op(l, GPUCOL_OP_EQ_D, gpucol_calendar_refused(l, bad), decimal_const(l, 0));
 
-	sum = gpucol_calendar_op(l, GPUCOL_OP_ADD_D, sum, greatest);
-	return gpucol_calendar_choose(l, gpucol_calendar_op(l, GPUCOL_OP_EQ_D, sum, greatest),
-								  reg, gpucol_calendar_number(l, 0));
+	return gpucol_calendar_choose(l, none, reg, gpucol_calendar_number(l, 0));
 }
 
 uint16
@@ -206,7 +211,9 @@ gpucol_calendar_civil(GpucolLower *l, uint16 day, GpucolCivilDate *out)
 	out->day = day_add(l, day_mul(l, mp, 153), 2);
 	out->day = day_subtract(l, doy, day_quotient(l, out->day, 5));
 	out->day = day_add(l, out->day, 1);
-	out->month = day_subtract(l, day_add(l, mp, 3), day_mul(l, late, 12));
+	/* a remainder, whose bounds are known */
+	out->month = day_op(l, GPUCOL_OP_MOD_I, day_add(l, mp, 2), gpucol_calendar_number(l, 12));
+	out->month = day_add(l, out->month, 1);
 	out->year = day_plus(l, day_plus(l, yoe, day_mul(l, era, 400)), late);
 }
 

@@ -81,6 +81,9 @@ extern uint16 gpucol_calendar_mul(GpucolLower *l, uint16 a, int64 b);
  */
 extern uint16 gpucol_calendar_refuse(GpucolLower *l, uint16 bad, uint16 reg);
 
+/* A decimal that is 0, and makes the program fall back likewise. */
+extern uint16 gpucol_calendar_refused(GpucolLower *l, uint16 bad);
+
 /* condition ? a : b */
 extern uint16 gpucol_calendar_choose(GpucolLower *l, uint16 condition, uint16 a, uint16 b);
 

@@ -330,20 +330,19 @@ real_infinity(GpucolLower *l, GpucolDateField field, uint16 original)
 static bool
 lower_numeric(GpucolLower *l, GpucolDateField field, const GpucolDateValue *v, GpucolValue *out)
 {
+	bool		endless = v->infinite != GPUCOL_NO_REG && is_endless(field);
 	GpucolDateValue finite = *v;
 
-	if (v->infinite != GPUCOL_NO_REG && is_endless(field))
-	{
-		uint16		bad = v->infinite;
-
-		if (!l->aggregating)
-			return gpucol_lower_decline(l, "a numeric that is infinite for an infinite date, outside of an aggregation");
-		if (v->kind == GPUCOL_DATE_STAMP && field == GPUCOL_FIELD_EPOCH)
-			bad = gpucol_calendar_op(l, GPUCOL_OP_OR, bad, has_wide_epoch(l, v->value));
-		finite.value = gpucol_calendar_refuse(l, bad, v->value);
-	}
+	if (endless && !l->aggregating)
+		return gpucol_lower_decline(l, "a numeric that is infinite for an infinite date, outside of an aggregation");
+	if (endless && v->kind == GPUCOL_DATE_STAMP && field == GPUCOL_FIELD_EPOCH)
+		finite.value = gpucol_calendar_refuse(l, gpucol_calendar_op(l, GPUCOL_OP_OR, v->infinite,
+																	has_wide_epoch(l, v->value)), v->value);
 	if (!decimal_field(l, field, &finite, &out->reg, &out->scale))
 		return gpucol_lower_decline(l, "this field of a date or timestamp");
+	/* other fields of the value are made of the same year, month and day */
+	if (endless)
+		out->reg = gpucol_calendar_op(l, GPUCOL_OP_ADD_D, out->reg, gpucol_calendar_refused(l, v->infinite));
 	out->cls = GPUCOL_CLASS_D;
 	out->digits = FIELD_DIGITS;
 	return true;

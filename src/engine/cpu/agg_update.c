@@ -815,7 +815,7 @@ gpucol_cpu_agg_update(GpucolCpuWorker *worker, const GpucolCpuVector *vector)
 		status = gpucol_cpu_dense_group(worker, groups, vector);
 	else if (run->program->nkeys == 0)
 		memset(worker->ids, 0, sizeof(uint32_t) * worker->nsel);
-	else
+	else if (own != NULL || run->agg.appends || !gpucol_cpu_group_near(worker, groups, vector))
 	{
 		status = fill_keys(worker);
 		if (status == GPUCOL_OK)
@@ -824,6 +824,8 @@ gpucol_cpu_agg_update(GpucolCpuWorker *worker, const GpucolCpuVector *vector)
 				gpucol_cpu_group_lookup(groups, worker->keys, GPUCOL_VECTOR_VALUES,
 										worker->nsel, worker->hashes, worker->ids);
 		worker->nruns = own != NULL || run->agg.appends ? 0 : groups->nruns;
+		if (status == GPUCOL_OK && own == NULL && !run->agg.appends)
+			gpucol_cpu_group_note_near(worker, groups);
 	}
 	worker->grouped += own != NULL ? 0 : worker->nsel;
 	for (int a = 0; a < run->agg.naccs && status == GPUCOL_OK; a++)

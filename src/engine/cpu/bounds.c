@@ -196,8 +196,9 @@ remainder_of(Interval a, Interval b)
 {
 	if (b.lo != b.hi || b.lo <= 0)
 		return anything;
-	if (a.lo > -b.lo && a.hi < b.lo)
-		return a;
+	/* all have one quotient */
+	if (a.lo / b.lo == a.hi / b.lo)
+		return subtract(a, interval(a.lo / b.lo * b.lo, a.lo / b.lo * b.lo));
 	return interval(a.lo < 0 ? 1 - b.lo : 0, a.hi > 0 ? b.lo - 1 : 0);
 }
 
@@ -444,7 +445,7 @@ bound_instr(const GpucolRun *run, const GpucolInstr *instr, bool delta, GpucolCp
 		r = r.known ? both(r, type) : type;
 		if (r.lo > r.hi)
 			r = type;
-		if (op->result == GPUCOL_CLASS_I)
+		if (op->result == GPUCOL_CLASS_I && !out->safe)
 			r = either(r, interval(0, 0));
 		out->known = true;
 	}

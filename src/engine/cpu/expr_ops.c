@@ -169,6 +169,12 @@ op_MUL_I(GpucolCpuFrame *f)
 	return bad ? slow_MUL_I(f) : GPUCOL_OK;
 }
 
+/*
+ * Integers below 2^51 and doubles: as the last bits of a double whose unit is one, of which SHIFTING is that of zero.
+ */
+#define SHIFTABLE		(INT64_C(1) << 51)
+#define SHIFTING		UINT64_C(0x4338000000000000)
+
 /* Numbers whose quotients by integers doubles hold exactly, the fraction dropped. */
 #define EXACT_DOUBLE	(INT64_C(1) << 52)
 
@@ -177,6 +183,9 @@ typedef struct Divisor
 {
 	int64_t		value;
 	bool		known;			/* it is one, and dividends are not too great */
+	bool		shiftable;		/* they are below SHIFTABLE */
+	bool		settled;		/* all have this quotient: */
+	int64_t		quotient;
 	bool		narrow;			/* they are of 31 bits and a sign: x / value is */
 	uint64_t	factor;			/* x * factor >> shift */
 	int			shift;
@@ -200,6 +209,9 @@ divisor_of(const GpucolCpuFrame *f)
 	d.known = true;
 	d.value = b->lo;
 	d.is_signed = a->lo < 0;
+	d.shiftable = a->lo > -SHIFTABLE && a->hi < SHIFTABLE;
+	d.quotient = a->lo / d.value;
+	d.settled = d.quotient == a->hi / d.value;
 	d.narrow = a->lo > INT32_MIN && a->hi <= INT32_MAX && b->lo <= INT32_MAX;
 	if (d.narrow)
 	{
@@ -207,6 +219,26 @@ divisor_of(const GpucolCpuFrame *f)
 		d.factor = ((UINT64_C(1) << d.shift) + (uint64_t) d.value - 1) / (uint64_t) d.value;
 	}
 	return d;
+}
+
+/* rs[j] = xs[j] / divisor, of numbers below SHIFTABLE, without a conversion of integers, which few processors have */
+GPUCOL_CPU_CLONES static void
+divide_shifted(const int64_t *xs, uint32_t n, double divisor, int64_t *rs)
+{
+	const uint64_t bits = SHIFTING;
+	double		zero;
+
+	memcpy(&zero, &bits, sizeof(zero));
+	for (uint32_t j = 0; j < n; j++)
+	{
+		uint64_t	x = (uint64_t) xs[j] + bits;
+		double		value;
+
+		memcpy(&value, &x, sizeof(value));
+		value = trunc((value - zero) / divisor) + zero;
+		memcpy(&x, &value, sizeof(x));
+		rs[j] = (int64_t) (x - bits);
+	}
 }
 
 /* rs[j] = xs[j] / d->value */
@@ -217,7 +249,12 @@ divide(const int64_t *xs, uint32_t n, const Divisor *d, int64_t *rs)
 	int			shift = d->shift;
 	double		divisor = (double) d->value;
 
-	if (!d->narrow)
+	if (d->settled)
+		for (uint32_t j = 0; j < n; j++)
+			rs[j] = d->quotient;
+	else if (!d->narrow && d->shiftable)
+		divide_shifted(xs, n, divisor, rs);
+	else if (!d->narrow)
 		for (uint32_t j = 0; j < n; j++)
 			rs[j] = (int64_t) ((double) xs[j] / divisor);
 	else if (!d->is_signed)
@@ -240,6 +277,14 @@ leave_rest(const int64_t *xs, uint32_t n, int64_t value, int64_t *rs)
 {
 	for (uint32_t j = 0; j < n; j++)
 		rs[j] = (int64_t) ((uint64_t) xs[j] - (uint64_t) rs[j] * (uint64_t) value);
+}
+
+/* rs[j] = xs[j] - value */
+GPUCOL_CPU_CLONES static void
+take_off(const int64_t *xs, uint32_t n, int64_t value, int64_t *rs)
+{
+	for (uint32_t j = 0; j < n; j++)
+		rs[j] = (int64_t) ((uint64_t) xs[j] - (uint64_t) value);
 }
 
 /*
@@ -280,8 +325,12 @@ op_MOD_I(GpucolCpuFrame *f)
 	gpucol_cpu_op_nulls(f->dst, f->a, f->b, f->n);
 	if (d.known)
 	{
-		divide(f->a->v.i, f->n, &d, rs);
-		leave_rest(f->a->v.i, f->n, d.value, rs);
+		if (!d.settled)
+			divide(f->a->v.i, f->n, &d, rs);
+		if (d.settled)
+			take_off(f->a->v.i, f->n, d.quotient * d.value, rs);
+		else
+			leave_rest(f->a->v.i, f->n, d.value, rs);
 		return GPUCOL_OK;
 	}
 	if (f->instr->aux == 8)

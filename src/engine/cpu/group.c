@@ -93,6 +93,8 @@ gpucol_cpu_group_clear(GpucolCpuGroups *groups)
 	if (groups->direct != NULL)
 		memset(groups->direct, 0, sizeof(uint32_t) * groups->direct_size);
 	groups->direct_null = groups->ndirect = 0;
+	groups->near.valid = false;
+	groups->near.serial = 0;
 	for (int s = 0; s < run->agg.ndistinct; s++)
 	{
 		GpucolCpuSet *set = &groups->sets[s];
@@ -118,6 +120,8 @@ gpucol_cpu_group_destroy(GpucolCpuGroups *groups)
 	gpucol_cpu_free(run, groups->keys);
 	gpucol_cpu_free(run, groups->table.slots);
 	gpucol_cpu_free(run, groups->direct);
+	gpucol_cpu_free(run, groups->near.groups);
+	gpucol_cpu_free(run, groups->near.places);
 	gpucol_cpu_free(run, groups->channels);
 	gpucol_cpu_free(run, groups->slot_groups);
 	free_space(groups);

@@ -68,6 +68,29 @@ typedef struct GpucolCpuSeen
 	uint32_t	ngroups;		/* with bits */
 } GpucolCpuSeen;
 
+/* Values of a key that a segment can have: n places, of which 0 is that of NULL. */
+typedef struct GpucolCpuNearKey
+{
+	int64_t		first;			/* the value of place 1 */
+	uint64_t	n;
+} GpucolCpuNearKey;
+
+#define GPUCOL_CPU_NEAR_KEYS	8
+
+/* Groups by the places of their keys' values, see engine/cpu/group_near.c. */
+typedef struct GpucolCpuNear
+{
+	uint64_t	serial;			/* segment */
+	bool		off;			/* not in this one */
+	bool		valid;			/* groups are those of these keys: */
+	GpucolCpuNearKey keys[GPUCOL_CPU_NEAR_KEYS];
+	uint32_t   *groups;			/* + 1; 0: unknown */
+	uint32_t   *places;			/* of a vector's rows, */
+	bool		placed;			/* for which groups are wanted */
+	uint32_t	tried;			/* vectors of the segment, */
+	uint32_t	missed;			/* and those with unknown groups */
+} GpucolCpuNear;
+
 /*
  * Groups, numbered from 0.  A key is run->agg.key_words words: the null bits, then
  * one word a key (two for D): S as string number, F as bit pattern with one
@@ -101,6 +124,8 @@ struct GpucolCpuGroups
 	uint32_t	ndirect;		/* keys that are strings: groups that are there */
 	bool		by_hash;		/* numbers are not looked up so */
 	uint32_t	wide;			/* vectors whose numbers could not be */
+
+	GpucolCpuNear near;			/* several keys */
 
 	char	   *chunk;			/* memory of strings: each chunk starts with a link */
 	size_t		chunk_used;
@@ -166,6 +191,13 @@ extern uint64_t gpucol_cpu_group_hash(const GpucolRun *run, const uint64_t *key)
 
 /* Are two keys the same? */
 extern bool gpucol_cpu_group_same(const GpucolRun *run, const uint64_t *a, const uint64_t *b);
+
+/*
+ * Find the groups of the worker's rows, of several keys, by the places of their values: into
+ * worker->ids.  False where some are not known so; then note them once they are looked up.
+ */
+extern bool gpucol_cpu_group_near(GpucolCpuWorker *worker, GpucolCpuGroups *groups, const GpucolCpuVector *vector);
+extern void gpucol_cpu_group_note_near(const GpucolCpuWorker *worker, GpucolCpuGroups *groups);
 
 /*
  * Find or add the groups of n rows, whose key word k of row j is
