@@ -202,8 +202,13 @@ power(double x, double y, double *r)
  * doubles on both sides are more than 0.55 off, so pow() gives the product.  A double below a power of two is but half
  * a unit away: these are left out, and so are results near the ends of the range.
  */
-#if defined(__x86_64__) && defined(__GLIBC__) && __GLIBC_PREREQ(2, 28)
+#if defined(__x86_64__) && defined(__GLIBC__)
+#if __GLIBC_PREREQ(2, 28)
 #define SQUARES_ARE_KNOWN	__builtin_cpu_supports("fma")
+#endif
+#endif
+
+#ifdef SQUARES_ARE_KNOWN
 #define LEAST_SQUARE		0x1p-900
 #define GREATEST_SQUARE		0x1p900
 
