@@ -34,7 +34,8 @@ static int64_t
 form_of(void *context, int column, int64_t value)
 {
 	(void) context;
-	CHECK(column == 1, "column %d has no forms", column);
+	if (column != 1)
+		abort();				/* threads call it, which must not count checks */
 	return value / FORMS;
 }
 

@@ -240,6 +240,47 @@ gpucol_rec_set_merge(const GpucolRecRun *run, const GpucolRecTable *table, uint3
 	return is_old;
 }
 
+/* ---- rows whose equal values may differ ---- */
+
+/* The value that stands for all that equal one of a column; NULL has none. */
+static int64_t
+form_of(const GpucolRecTable *table, int column, uint32_t id)
+{
+	const GpucolRecRun *run = table->run;
+
+	return run->options.form(run->options.host_context, column, run->dictionary.values[id]);
+}
+
+/* Have values of this column forms, and is this id of one? */
+static bool
+has_form(const GpucolRecTable *table, int column, uint32_t id)
+{
+	return (table->forms >> column & 1) != 0 && id != GPUCOL_REC_NULL_ID;
+}
+
+uint64_t
+gpucol_rec_set_hash_forms(const GpucolRecTable *table, const uint32_t *tuple)
+{
+	uint64_t	h = 0;
+
+	for (int c = 0; c < table->arity; c++)
+		h = gpucol_rec_mix(h) + (has_form(table, c, tuple[c]) ?
+								 gpucol_rec_mix((uint64_t) form_of(table, c, tuple[c])) : tuple[c]);
+	return gpucol_rec_mix(h);
+}
+
+bool
+gpucol_rec_set_same_forms(const GpucolRecTable *table, const uint32_t *a, const uint32_t *b)
+{
+	for (int c = 0; c < table->arity; c++)
+	{
+		if (a[c] != b[c] && !(has_form(table, c, a[c]) && has_form(table, c, b[c]) &&
+							  form_of(table, c, a[c]) == form_of(table, c, b[c])))
+			return false;
+	}
+	return true;
+}
+
 void
 gpucol_rec_set_meet(const GpucolRecTable *table, const uint32_t *old, uint32_t number, const uint32_t *tuple)
 {

@@ -28,39 +28,11 @@ gpucol_rec_set_pair(uint32_t a, uint32_t b)
 	return ((uint64_t) a << 32 | b) + 1;
 }
 
-/* The form of a value of a column that all values equal to it share; NULL has none. */
-static inline int64_t
-gpucol_rec_set_form(const GpucolRecTable *table, int column, uint32_t id)
-{
-	const GpucolRecRun *run = table->run;
-
-	return run->options.form(run->options.host_context, column, run->dictionary.values[id]);
-}
-
 /* Hash of a row of a table some of whose columns have equal values of several forms. */
-static inline uint64_t
-gpucol_rec_set_hash_forms(const GpucolRecTable *table, const uint32_t *tuple)
-{
-	uint64_t	h = 0;
+extern uint64_t gpucol_rec_set_hash_forms(const GpucolRecTable *table, const uint32_t *tuple);
 
-	for (int c = 0; c < table->arity; c++)
-	{
-		bool		has_forms = (table->forms >> c & 1) != 0 && tuple[c] != GPUCOL_REC_NULL_ID;
-
-		h = gpucol_rec_mix(h) + (has_forms ? gpucol_rec_mix((uint64_t) gpucol_rec_set_form(table, c, tuple[c])) :
-								 tuple[c]);
-	}
-	return gpucol_rec_mix(h);
-}
-
-/* Are two values of such a table equal? */
-static inline bool
-gpucol_rec_set_same_forms(const GpucolRecTable *table, int column, uint32_t a, uint32_t b)
-{
-	return a == b ||
-		((table->forms >> column & 1) != 0 && a != GPUCOL_REC_NULL_ID && b != GPUCOL_REC_NULL_ID &&
-		 gpucol_rec_set_form(table, column, a) == gpucol_rec_set_form(table, column, b));
-}
+/* Are two rows of such a table equal? */
+extern bool gpucol_rec_set_same_forms(const GpucolRecTable *table, const uint32_t *a, const uint32_t *b);
 
 /* Hash of a row without its merge column. */
 static inline uint64_t
@@ -84,8 +56,10 @@ gpucol_rec_set_same(const GpucolRecTable *table, const uint32_t *a, const uint32
 {
 	int			c;
 
+	if (table->forms != 0)
+		return gpucol_rec_set_same_forms(table, a, b);
 	for (c = 0; c < table->arity; c++)
-		if (a[c] != b[c] && !gpucol_rec_set_same_forms(table, c, a[c], b[c]) &&
+		if (a[c] != b[c] &&
 			(table->decl->merge == GPUCOL_REC_MERGE_NONE ||
 			 c != table->decl->merge_column))
 			return false;
