@@ -3,9 +3,9 @@
  * fallback.c
  *	  The rows of PostgreSQL's own RecursiveUnion as batches of a recursion.
  *
- * Engines hold one form of values that a type calls equal.  Where the inputs of a
- * recursion have several (numeric 1.0 and 1.00), which of them a row shows is up
- * to the plan that PostgreSQL chose; that plan then runs.  Its rows travel as
+ * Where joins compare values that a type calls equal, engines hold one form of them.  Where the inputs
+ * of a recursion have several (numeric 1.0 and 1.00), or one round finds equal rows of several, which of
+ * them shows is up to the plan that PostgreSQL chose; that plan then runs.  Its rows travel as
  * those of an engine do, so that nobody above has to know.  Where such values come up
  * only in a later round, it runs from the start as well and leaves out the rows of the
  * rounds before.

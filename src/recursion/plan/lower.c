@@ -13,9 +13,9 @@
  * An OR makes a rule for each arm (recursion/plan/arms.c).
  *
  * Expressions that the engine does not have are PostgreSQL's to compute, for a
- * vector of rows at a time (GPUCOL_REC_HOST).  Where values that are compared or
- * deduplicated may be equal and look different, equal ones are made the same
- * (recursion/front/equality.h); if that makes a difference, PostgreSQL evaluates the
+ * vector of rows at a time (GPUCOL_REC_HOST).  Where values that are compared may be
+ * equal and look different, equal ones are made the same, or keep their forms if only UNION
+ * compares them (recursion/front/equality.h); if that makes a difference, PostgreSQL evaluates the
  * recursion instead, from the row on that would be next.
  *
  * The non-recursive term becomes a rule as well where all that it joins are
