@@ -667,6 +667,42 @@ rewrite_changes(Query *query, const char *reason)
 	return assigned + merged + tested;
 }
 
+static int	rewrite_query(Query *query, bool top, bool keep_table, Bitmapset *asked);
+
+/* Count the references of a recursive query to itself. */
+static bool
+self_reference_walker(Node *node, void *context)
+{
+	if (node == NULL)
+		return false;
+	if (IsA(node, RangeTblEntry))
+	{
+		*(int *) context += ((RangeTblEntry *) node)->self_reference;
+		return false;
+	}
+	if (IsA(node, Query))
+		return query_tree_walker((Query *) node, self_reference_walker, context, QTW_EXAMINE_RTES_BEFORE);
+	return expression_tree_walker(node, self_reference_walker, context);
+}
+
+/* Rewrite a WITH query; a recursive one stays where a term would read the rows of the last round more often. */
+static int
+rewrite_with(CommonTableExpr *cte)
+{
+	Node	   *before = cte->cterecursive ? copyObject(cte->ctequery) : NULL;
+	int			count = rewrite_query(castNode(Query, cte->ctequery), false, false, NULL);
+	int			references[2] = {0, 0};
+
+	if (before == NULL || count == 0)
+		return count;
+	(void) self_reference_walker(before, &references[0]);
+	(void) self_reference_walker(cte->ctequery, &references[1]);
+	if (references[0] == references[1])
+		return count;
+	cte->ctequery = before;
+	return 0;
+}
+
 /*
  * Rewrite a query and those in it, innermost first; returns the number of subqueries
  * made joins.  `top` is the statement itself; with keep_table it stays a scan where it
@@ -692,7 +728,7 @@ rewrite_query(Query *query, bool top, bool keep_table, Bitmapset *asked)
 	if (query->hasSubLinks && reason == NULL)
 		gpucol_subquery_spell_columns(query);
 	foreach(lc, query->cteList)
-		count += rewrite_query(castNode(Query, lfirst_node(CommonTableExpr, lc)->ctequery), false, false, NULL);
+		count += rewrite_with(lfirst_node(CommonTableExpr, lc));
 	foreach(lc, query->rtable)
 	{
 		RangeTblEntry *rte = lfirst_node(RangeTblEntry, lc);
