@@ -147,8 +147,8 @@ check_list(GpucolHarmlessCheck *c, List *exprs)
 static bool
 check_comparison(GpucolHarmlessCheck *c, const SortGroupClause *clause, Oid type, Oid collation)
 {
-	if (!gpucol_harmless_function(get_opcode(clause->eqop)) ||
-		(OidIsValid(clause->sortop) && !gpucol_harmless_function(get_opcode(clause->sortop))))
+	if (!gpucol_harmless_comparison(get_opcode(clause->eqop), type) ||
+		(OidIsValid(clause->sortop) && !gpucol_harmless_comparison(get_opcode(clause->sortop), type)))
 		return gpucol_lower_decline(c->l, "the order of type %s is not known to be free of errors",
 									format_type_be(type));
 	return check_collation(c, type, collation);

@@ -57,7 +57,7 @@ BEGIN
 			own := SQLSTATE;
 		END;
 		same := own IS NOT DISTINCT FROM result;
-		FOR line IN EXECUTE 'EXPLAIN (COSTS OFF) ' || replace(s.query, '~', '') LOOP
+		FOR line IN EXECUTE 'EXPLAIN (COSTS OFF, VERBOSE) ' || replace(s.query, '~', '') LOOP
 			joined := joined AND line !~ 'Not Pushed Down: subquery';
 		END LOOP;
 		RETURN NEXT;
