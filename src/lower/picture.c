@@ -17,6 +17,7 @@
 #include "utils/fmgroids.h"
 #include "utils/timestamp.h"
 
+#include "compat.h"
 #include "lower/picture.h"
 
 /* A keyword of formats; -1: no picture has it. */

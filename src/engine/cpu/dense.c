@@ -547,10 +547,13 @@ greatest_word(const uint64_t *words, uint32_t n)
 static void
 add_channel_rows(uint64_t *channel, const Places *places, const uint64_t *addends, uint32_t n)
 {
+	const uint32_t *at = places->at;
+
 	if (places->one)
-		channel[places->at[0]] += sum_words(addends, n);
-	for (uint32_t j = 0; j < n && !places->one; j++)
-		channel[places->at[j]] += addends[j];
+		channel[at[0]] += sum_words(addends, n);
+	else
+		for (uint32_t j = 0; j < n; j++)
+			channel[at[j]] += addends[j];
 }
 
 /* What a channel of extremes is given: 0 where NULL. */
@@ -611,10 +614,13 @@ raise_channel_rows(uint64_t *channel, const Places *places, const uint64_t *valu
 static void
 add_channel_ones(uint64_t *channel, const Places *places, uint64_t one, uint32_t n)
 {
+	const uint32_t *at = places->at;
+
 	if (places->one)
-		channel[places->at[0]] += one * n;
-	for (uint32_t j = 0; j < n && !places->one; j++)
-		channel[places->at[j]] += one;
+		channel[at[0]] += one * n;
+	else
+		for (uint32_t j = 0; j < n; j++)
+			channel[at[j]] += one;
 }
 
 /* Advance the only channel from 32-bit codes, without addends in between. */
@@ -622,14 +628,18 @@ static void
 add_channel_codes(uint64_t *channel, const Places *places, const uint32_t *codes,
 				  uint64_t one, uint32_t n)
 {
+	const uint32_t *at = places->at;
 	uint64_t	sum = 0;
 
-	for (uint32_t j = 0; j < n && places->one; j++)
-		sum += codes[j] + one;
 	if (places->one)
-		channel[places->at[0]] += sum;
-	for (uint32_t j = 0; j < n && !places->one; j++)
-		channel[places->at[j]] += codes[j] + one;
+	{
+		for (uint32_t j = 0; j < n; j++)
+			sum += codes[j] + one;
+		channel[at[0]] += sum;
+	}
+	else
+		for (uint32_t j = 0; j < n; j++)
+			channel[at[j]] += codes[j] + one;
 }
 
 /* Add computed values, if `sign` is 1, and a bias to a channel; of NULLs neither. */

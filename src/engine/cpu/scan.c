@@ -275,21 +275,33 @@ choose_output(GpucolCpuWorker *worker, const GpucolCpuVector *vector)
 	return &own[worker->noutputs - 1];
 }
 
+/* Identities of n rows of a segment: those selected, or all from one on. */
+GPUCOL_CPU_CLONES static void
+put_virtual_tids(uint64_t first, const uint16_t *sel, uint32_t n, uint64_t *tids)
+{
+	if (sel == NULL)
+		for (uint32_t j = 0; j < n; j++)
+			tids[j] = virtual_tid(first + j);
+	else
+		for (uint32_t j = 0; j < n; j++)
+			tids[j] = virtual_tid(first + sel[j]);
+}
+
 /* Identities of the selected rows; those of joined rows are 0. */
 static void
 put_tids(const GpucolCpuWorker *worker, const GpucolCpuVector *vector, uint64_t *tids)
 {
 	const GpucolRun *run = worker->run;
-	uint64_t	row = run->input.segment.first_row +
-		(uint64_t) vector->number * GPUCOL_VECTOR_VALUES;
+	const uint16_t *sel = worker->full ? NULL : worker->sel;
+	uint32_t	n = worker->nsel;
 
-	for (uint32_t j = 0; j < worker->nsel; j++)
-	{
-		uint32_t	at = worker->full ? j : worker->sel[j];
-
-		tids[j] = run->join.nprobes > 0 ? 0 : vector->delta != NULL ? vector->delta->tids[at] :
-			virtual_tid(row + at);
-	}
+	if (run->join.nprobes > 0)
+		memset(tids, 0, sizeof(uint64_t) * n);
+	else if (vector->delta == NULL)
+		put_virtual_tids(run->input.segment.first_row + (uint64_t) vector->number * GPUCOL_VECTOR_VALUES, sel, n, tids);
+	else
+		for (uint32_t j = 0; j < n; j++)
+			tids[j] = vector->delta->tids[sel == NULL ? j : sel[j]];
 }
 
 /* NULLs of an output behind the first `at` rows. */
