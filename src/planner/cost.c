@@ -69,6 +69,7 @@
 #define FAR_PROBE_OPERATORS	0.5
 #define FAR_ROWS			500000.0
 #define JOINED_ROW_OPERATORS	0.1
+#define PAIR_TEXT_OPERATORS	4.0 /* texts of a pair of rows, made to be compared */
 
 /* What is given for a plan that does not depend on an estimate of few rows. */
 #define RISK_SHARE			1.1
@@ -414,6 +415,15 @@ gpucol_cost_probe(double rows, double table_rows, int nkeys, int nresidual, doub
 
 	return cpu_operator_cost *
 		(rows * operators * Max(nkeys, 1) + pairs * JOINED_ROW_OPERATORS * (1 + nresidual));
+}
+
+/*
+ * Making texts of so many pairs of rows, to compare them.
+ */
+Cost
+gpucol_cost_pair_texts(double pairs)
+{
+	return pairs * cpu_operator_cost * PAIR_TEXT_OPERATORS;
 }
 
 /* Does a path scan all of its inner side for each outer row? */

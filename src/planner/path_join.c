@@ -87,6 +87,7 @@ typedef struct Pair
 	bool		drive_is_outer;
 	List	   *restrictlist;
 	List	   *host;			/* RestrictInfos of it that PostgreSQL tests */
+	List	   *texts;			/* equalities of texts, which an engine makes for each pair of rows */
 	Cost		computed;		/* of keys that the plans of rows compute */
 	bool		delivered;		/* there is a path of its rows */
 	const char *reason;			/* why there is no pipe */
@@ -223,7 +224,10 @@ share_out(Pair *pair, GpucolPipe *drive, GpucolPipeStep *step)
 			step->filter = lappend(step->filter, condition);
 		else
 			step->residual = lappend(step->residual, condition);
-		equality |= !above && gpucol_join_is_equality(&sides, rinfo);
+		if (above || !gpucol_join_is_equality(&sides, rinfo))
+			continue;
+		equality = true;
+		pair->texts = gpucol_join_makes_text(rinfo) ? lappend(pair->texts, rinfo) : pair->texts;
 	}
 	if (equality && step->outer_keys == NIL && pair->drive->rows * pair->build->rows > MOST_PAIRS)
 	{
@@ -397,15 +401,14 @@ is_beaten(const Pair *pair, Cost cost)
 	return best != NULL && best->pipe != NULL && best->build + best->flow <= cost;
 }
 
-/* Have PostgreSQL test conditions of a pipe's rows. */
-static void
-test_by_host(const Pair *pair, GpucolJoinPipe *made)
+/* Pairs of rows that some of the conditions are tested of, after the others. */
+static double
+pairs_before(const Pair *pair, List *conditions)
 {
-	Selectivity passed = clauselist_selectivity(pair->root, pair->host, 0, JOIN_INNER, NULL);
+	Selectivity passed = clauselist_selectivity(pair->root, conditions, 0, JOIN_INNER, NULL);
+	double		pairs = Min(pair->joinrel->rows / Max(passed, 1e-9), pair->drive->rows * pair->build->rows);
 
-	made->host = extract_actual_clauses(pair->host, false);
-	made->joined = Min(pair->joinrel->rows / Max(passed, 1e-9), pair->drive->rows * pair->build->rows);
-	made->joined = Max(made->joined, pair->joinrel->rows);
+	return Max(pairs, pair->joinrel->rows);
 }
 
 /* Is a query the recursive term of another?  Functions of its rows are the recursion's, which gives its own reasons. */
@@ -469,7 +472,7 @@ table_pipe(Pair *pair, const GpucolJoinPipe *drive, bool rows_alone)
 
 	made->pipe = palloc(sizeof(GpucolPipe));
 	*made->pipe = *drive->pipe;
-	pair->host = NIL;
+	pair->host = pair->texts = NIL;
 	pair->computed = 0;
 	step->kind = join_kind(pair);
 	step->build = choose_build(pair, rows_alone, &build, &nsteps);
@@ -483,11 +486,16 @@ table_pipe(Pair *pair, const GpucolJoinPipe *drive, bool rows_alone)
 	made->nsteps = drive->nsteps + nsteps + 1;
 	made->rows = made->joined = pair->joinrel->rows;
 	if (pair->host != NIL)
-		test_by_host(pair, made);
+	{
+		made->host = extract_actual_clauses(pair->host, false);
+		made->joined = pairs_before(pair, pair->host);
+	}
 	made->build = drive->build + build + pair->computed + gpucol_cost_insert(pair->build->rows);
-	made->flow = drive->flow +
-		gpucol_cost_probe(drive->rows, pair->build->rows, list_length(step->outer_keys),
-						  list_length(step->residual), made->joined);
+	made->flow = drive->flow + gpucol_cost_probe(drive->rows, pair->build->rows, list_length(step->outer_keys),
+												 list_length(step->residual), made->joined);
+	made->spares = pair->host != NIL || pair->texts != NIL;
+	if (pair->texts != NIL)
+		made->flow += gpucol_cost_pair_texts(pairs_before(pair, pair->texts));
 	return made;
 }
 
@@ -510,7 +518,7 @@ computing_pipe(Pair *pair, const GpucolJoinPipe *drive, GpucolJoinPipe *made)
 {
 	GpucolJoinPipe *computing;
 
-	if (drive == NULL || (made == NULL ? pair->reason == NULL : made->host == NIL))
+	if (drive == NULL || (made == NULL ? pair->reason == NULL : !made->spares))
 		return made;
 	computing = table_pipe(pair, drive, true);
 	return made == NULL || (computing != NULL && rows_cost(pair->root, computing) < rows_cost(pair->root, made)) ?
@@ -533,7 +541,7 @@ pair_pipe(Pair *pair)
 	made = table_pipe(pair, drive, false);
 	if (own_pipe(pair->root, pair->build) != NULL)
 		made = computing_pipe(pair, drive, made);
-	if (own_pipe(pair->root, pair->drive) != NULL && (made == NULL || made->host != NIL))
+	if (own_pipe(pair->root, pair->drive) != NULL && (made == NULL || made->spares))
 		made = computing_pipe(pair, gpucol_join_rows_pipe(pair->root, pair->drive, pair->joinrel), made);
 	return made;
 }

@@ -24,6 +24,7 @@ typedef struct GpucolJoinPipe
 	List	   *host;			/* of Expr: conditions that PostgreSQL tests of its rows: what
 								 * reads these reads the path's; */
 	double		joined;			/* their number before */
+	bool		spares;			/* keys that PostgreSQL computes would spare conditions of pairs */
 	int			nsteps;			/* its own and those below */
 	double		rows;
 	Cost		build;			/* of all tables, */
@@ -97,6 +98,7 @@ extern Cost gpucol_cost_rows_of(PlannerInfo *root, const Path *path);
 
 /* ... inserting rows into a built table; looking `rows` up in one of `table_rows` */
 extern Cost gpucol_cost_insert(double rows);
+extern Cost gpucol_cost_pair_texts(double pairs);
 extern Cost gpucol_cost_probe(double rows, double table_rows, int nkeys, int nresidual,
 							  double joined);
 

@@ -16,6 +16,7 @@
 #include "optimizer/optimizer.h"
 #include "optimizer/pathnode.h"
 #include "optimizer/tlist.h"
+#include "utils/lsyscache.h"
 
 #include "planner/path_join.h"
 #include "planner/path_join_keys.h"
@@ -110,4 +111,19 @@ gpucol_join_is_equality(const GpucolJoinSides *sides, const RestrictInfo *rinfo)
 		return false;
 	return operands_are_of(rinfo, sides->drive_relids, sides->build_relids) ||
 		operands_are_of(rinfo, sides->build_relids, sides->drive_relids);
+}
+
+bool
+gpucol_join_makes_text(const RestrictInfo *rinfo)
+{
+	ListCell   *lc;
+
+	foreach(lc, castNode(OpExpr, rinfo->clause)->args)
+	{
+		Node	   *side = strip_implicit_coercions(lfirst(lc));
+
+		if (!IsA(side, Var) && get_typlen(exprType(side)) == -1)
+			return true;
+	}
+	return false;
 }

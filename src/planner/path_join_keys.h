@@ -31,4 +31,7 @@ extern bool gpucol_join_add_key(const GpucolJoinSides *sides, GpucolPipeStep *st
 /* Could PostgreSQL sort or hash both sides by a condition, each of whose operands is of one of them? */
 extern bool gpucol_join_is_equality(const GpucolJoinSides *sides, const RestrictInfo *rinfo);
 
+/* Does such an equality compare a text, or the like, that is made of a row? */
+extern bool gpucol_join_makes_text(const RestrictInfo *rinfo);
+
 #endif							/* GPUCOL_PLANNER_PATH_JOIN_KEYS_H */

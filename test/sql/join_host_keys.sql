@@ -48,6 +48,7 @@ INSERT INTO tried VALUES
 	('SELECT s.id FROM sale s WHERE NOT EXISTS (SELECT FROM visit v WHERE s.cust = v.cust AND s.d = (v.at AT TIME ZONE ''Europe/Berlin'')::date)'),
 	('SELECT s.id FROM sale s WHERE EXISTS (SELECT FROM visit v WHERE s.cust = v.cust AND s.d = (v.at AT TIME ZONE ''Europe/Berlin'')::date)'),
 	('SELECT s.cust, count(*) FROM sale s JOIN visit v ON s.cust = v.cust AND md5(lower(s.t)) = md5(v.t || '''') GROUP BY s.cust'),
+	('SELECT s.id, v.id AS v FROM sale s JOIN visit v ON s.cust = v.cust AND s.id::text = v.id::text'),
 	('SELECT s.id, v.id AS v FROM sale s JOIN nobody v ON s.cust = v.cust AND to_char(s.at, ''YYYY'') = to_char(v.at, ''YYYY'')'),
 	('SELECT s.id, v.id AS v FROM sale s JOIN visit v ON s.cust = v.cust AND to_char(s.at, ''YYYY-MM-DD'') = to_char(v.at, ''YYYY-MM-DD'') ORDER BY s.id DESC, v.id LIMIT 9');
 SELECT query, (SELECT string_agg(p, '; ') FROM plan(query) p) AS plan, differences(query) FROM tried;
