@@ -223,7 +223,7 @@ sub change
 	my $few = 'id % ' . pick(3, 7, 20) . ' = ' . between(0, 2);
 	my $kind = int rand 16;
 
-	if ($kind == 12) { emit("UPDATE $t SET id = id + " . pick(1, 500) . " WHERE $few"); }
+	if ($kind == 12) { emit("UPDATE $t SET id = id + " . pick(1, 503) . " WHERE $few"); }
 	elsif ($kind == 13)
 	{
 		my $first = $next;
