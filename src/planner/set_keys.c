@@ -12,7 +12,8 @@
  * here (subquery_columns.c), where nothing beside keys looks like one of them: then the marks would tell nothing.
  *
  * Left alone is what is left alone there, what has no column in it, and queries whose lists or HAVING have subqueries,
- * which may refer to keys.
+ * which may refer to keys; and from PostgreSQL 18 on all, where keys are entries of the range table, whose columns
+ * are marked.
  *
  *-------------------------------------------------------------------------
  */
@@ -184,31 +185,29 @@ reads_subquery(Query *query)
 	return found;
 }
 
+/* Are the keys those of an entry of the range table? */
+static bool
+has_key_entry(const Query *query)
+{
+	ListCell   *lc;
+
+	foreach(lc, query->rtable)
+	{
+		if (gpucol_compat_rte_is_group(lfirst_node(RangeTblEntry, lc)))
+			return true;
+	}
+	return false;
+}
+
 /* May the columns of a query be spelled out? */
 static bool
 may_spell(Query *query)
 {
-	return query->groupingSets != NIL && query->commandType == CMD_SELECT && query->setOperations == NULL &&
+	return !has_key_entry(query) && query->groupingSets != NIL && query->commandType == CMD_SELECT &&
+		query->setOperations == NULL &&
 		query->rowMarks == NIL && !checkExprHasSubLink((Node *) query->targetList) &&
 		!checkExprHasSubLink(query->havingQual) && !direct_walker((Node *) query->targetList, NULL) &&
 		!direct_walker(query->havingQual, NULL) && reads_subquery(query) && OidIsValid(gpucol_subquery_table(query));
-}
-
-/* The keys of a query: those of its list, or from PostgreSQL 18 on those of an entry of the range table. */
-static List *
-keys_of(const Query *query, List **entry)
-{
-	ListCell   *lc;
-
-	*entry = NIL;
-	foreach(lc, query->rtable)
-	{
-		RangeTblEntry *rte = lfirst_node(RangeTblEntry, lc);
-
-		if (gpucol_compat_rte_is_group(rte))
-			*entry = gpucol_compat_rte_group_exprs(rte);
-	}
-	return *entry != NIL ? *entry : get_sortgrouplist_exprs(query->groupClause, query->targetList);
 }
 
 /* Spell out what a query with grouping sets computes of subqueries in FROM. */
@@ -216,22 +215,15 @@ static void
 spell_query(Query *query)
 {
 	Spelling	spelling = {.query = query};
-	List	   *entry;
-	List	   *keys = keys_of(query, &entry);
-	List	   *spelled;
+	List	   *keys = get_sortgrouplist_exprs(query->groupClause, query->targetList);
+	List	   *spelled = castNode(List, spell(&spelling, (Node *) keys, true));
 	List	   *targets;
 	Node	   *having;
-	ListCell   *lc;
-	ListCell   *ls;
 
-	spelled = castNode(List, spell(&spelling, (Node *) keys, true));
 	if (!are_apart(spelled))
 		return;
-	if (entry == NIL)
-	{
-		spelling.keys = keys;
-		spelling.spelled = spelled;
-	}
+	spelling.keys = keys;
+	spelling.spelled = spelled;
 	targets = castNode(List, spell(&spelling, (Node *) query->targetList, false));
 	having = spell(&spelling, query->havingQual, false);
 	if (spelling.ambiguous)
@@ -239,8 +231,6 @@ spell_query(Query *query)
 	query->targetList = targets;
 	query->havingQual = having;
 	query->jointree = castNode(FromExpr, spell(&spelling, (Node *) query->jointree, true));
-	forboth(lc, entry, ls, spelled)
-		lfirst(lc) = lfirst(ls);
 }
 
 static bool
