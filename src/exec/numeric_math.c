@@ -57,7 +57,7 @@ read_argument(Datum value, __int128 *packed)
 
 /* The result by kernel/numeric_math.c; false where PostgreSQL's function is to be called. */
 static bool
-compute(FunctionCallInfo fcinfo, Datum *result)
+compute(FunctionCallInfo fcinfo, int function, Datum *result)
 {
 	__int128	args[2] = {0, 0};
 	__int128	r;
@@ -69,8 +69,7 @@ compute(FunctionCallInfo fcinfo, Datum *result)
 	}
 	if (known == NULL)
 		prepare();
-	if (gpucol_numeric_math(known, &asked, gpucol_numeric_function(fcinfo->flinfo->fn_oid), args[0], args[1],
-							&r) != GPUCOL_OK)
+	if (gpucol_numeric_math(known, &asked, function, args[0], args[1], &r) != GPUCOL_OK)
 		return false;
 	*result = gpucol_typemap_numeric(gpucol_packed_mantissa(r), gpucol_packed_scale(r));
 	return true;
@@ -88,11 +87,10 @@ static const PGFunction functions[GPUCOL_NUMERIC_FUNCTIONS] = {
 static Datum
 call_numeric(PG_FUNCTION_ARGS)
 {
+	int			function = gpucol_numeric_function(fcinfo->flinfo->fn_oid);
 	Datum		result;
 
-	if (compute(fcinfo, &result))
-		return result;
-	return functions[gpucol_numeric_function(fcinfo->flinfo->fn_oid)] (fcinfo);
+	return compute(fcinfo, function, &result) ? result : functions[function] (fcinfo);
 }
 
 void
