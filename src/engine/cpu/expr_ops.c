@@ -175,9 +175,6 @@ op_MUL_I(GpucolCpuFrame *f)
 #define SHIFTABLE		(INT64_C(1) << 51)
 #define SHIFTING		UINT64_C(0x4338000000000000)
 
-/* Numbers whose quotients by integers doubles hold exactly, the fraction dropped. */
-#define EXACT_DOUBLE	(INT64_C(1) << 52)
-
 /* A positive constant as a divisor of numbers within known bounds. */
 typedef struct Divisor
 {
@@ -203,8 +200,8 @@ divisor_of(const GpucolCpuFrame *f)
 	const GpucolCpuBounds *b = gpucol_cpu_op_bounds(f, f->instr->b);
 	Divisor		d = {0};
 
-	if (!f->b->constant || f->b->nulls != NULL || b->lo <= 0 || b->hi >= EXACT_DOUBLE ||
-		a->lo <= -EXACT_DOUBLE || a->hi >= EXACT_DOUBLE)
+	if (!f->b->constant || f->b->nulls != NULL || b->lo <= 0 || b->hi >= GPUCOL_CPU_EXACT_DOUBLE ||
+		a->lo <= -GPUCOL_CPU_EXACT_DOUBLE || a->hi >= GPUCOL_CPU_EXACT_DOUBLE)
 		return d;
 	d.known = true;
 	d.value = b->lo;

@@ -21,6 +21,9 @@
 #include "engine/cpu/expr.h"
 #include "kernel/scalar.h"
 
+/* Integers that doubles hold exactly, and with them quotients by integers, the fraction dropped. */
+#define GPUCOL_CPU_EXACT_DOUBLE	(INT64_C(1) << 52)
+
 /* dst is NULL where a, or b if given, is. */
 extern void gpucol_cpu_op_nulls(GpucolCpuReg *dst, const GpucolCpuReg *a,
 								const GpucolCpuReg *b, uint32_t n);

@@ -17,7 +17,6 @@
 #include "engine/cpu/expr_ops.h"
 #include "engine/cpu/group.h"
 
-#define EXACT_DOUBLE	(INT64_C(1) << 52)
 #define MOST_PLACES		32768
 #define TRIED			32		/* vectors that may have unknown groups, and then half of all */
 #define LONG_RUNS		8		/* rows of a group that follow each other */
@@ -50,7 +49,7 @@ bound_key(const GpucolRun *run, uint16_t reg, GpucolCpuNearKey *key)
 		cls == GPUCOL_CLASS_S ? NULL : &run->digest.bounds[reg];
 
 	if (bounds == NULL || !bounds->known || bounds->hi < bounds->lo ||
-		(cls == GPUCOL_CLASS_F && (bounds->lo <= -EXACT_DOUBLE || bounds->hi >= EXACT_DOUBLE)) ||
+		(cls == GPUCOL_CLASS_F && (bounds->lo <= -GPUCOL_CPU_EXACT_DOUBLE || bounds->hi >= GPUCOL_CPU_EXACT_DOUBLE)) ||
 		(uint64_t) bounds->hi - (uint64_t) bounds->lo >= MOST_PLACES)
 		return false;
 	key->first = bounds->lo;
